@@ -1,0 +1,94 @@
+package gate
+
+import "context"
+
+// Admitter decides whether a call may go ahead. [*Gate], [*Policy] and the
+// value made by [Chain] are Admitters, so they compose.
+//
+// Acquire returns a lease that must be released when the call's work is done,
+// or an error: a [*Rejection] when the call is refused, or ctx's own error when
+// the caller went away. An Admitter is safe for concurrent use.
+type Admitter interface {
+	Acquire(ctx context.Context, call Call) (Lease, error)
+}
+
+// Call is what a gate is told about a call. The zero value is a call of cost 1
+// and Normal priority about which nothing is known.
+type Call struct {
+	// Route names the procedure, as in "/orders.v1.OrderService/ListOpen".
+	Route string
+	// RequestID identifies the call in events, rejections and [Holder]s. A
+	// rejection makes one up when it is empty.
+	RequestID string
+	// RemoteIP is the address of the caller.
+	RemoteIP string
+	// Key says whom to be fair between; see [WithKeyLimit]. Calls with an
+	// empty key are not limited by key.
+	Key string
+	// Priority orders the waiting calls. The zero value is Normal.
+	Priority Priority
+	// Cost is how many units of the limit the call takes. Zero or less means
+	// 1. A cost above the limit is clamped to it: such a call runs alone.
+	Cost int64
+	// Size is the size of the request in bytes, or 0 when it is not known. It
+	// costs nothing unless a gate counts bytes; see [WithCost].
+	Size int64
+	// UnknownRoute marks a route that no server registered, so that telemetry
+	// can count it as "_OTHER": clients choose such names freely.
+	UnknownRoute bool
+	// Caller finds RequestID and RemoteIP when they are empty and somebody
+	// looks at them. Hosts set it so that a call that is admitted unobserved
+	// does not pay for looking them up.
+	Caller Caller
+}
+
+// Caller finds out from a call's context who makes it. It must be safe for
+// concurrent use, and for use until the call's lease is released.
+type Caller interface {
+	Identify(ctx context.Context) (requestID, remoteIP string)
+}
+
+// Resolved returns the call with RequestID and RemoteIP asked from its Caller
+// where they are empty. ctx is the context with which the call was acquired.
+func (c Call) Resolved(ctx context.Context) Call {
+	if c.Caller == nil {
+		return c
+	}
+	requestID, remoteIP := c.Caller.Identify(ctx)
+	if c.RequestID == "" {
+		c.RequestID = requestID
+	}
+	if c.RemoteIP == "" {
+		c.RemoteIP = remoteIP
+	}
+	c.Caller = nil
+	return c
+}
+
+// Priority orders the calls that wait at a gate: a higher one is served first,
+// equals in the order of their arrival. Priorities belong to routes, that is to
+// processes of the business, not to people.
+type Priority int8
+
+// The priorities. Values outside of this range count as the nearest one.
+const (
+	Low      Priority = -1
+	Normal   Priority = 0
+	Critical Priority = 1
+)
+
+// levels is the number of priorities; see [Priority.level].
+const levels = 3
+
+// level is the priority as an index: 0 for Low, 2 for Critical.
+func (p Priority) level() int {
+	return int(min(max(p, Low), Critical)) + 1
+}
+
+// String returns "low", "normal" or "critical".
+func (p Priority) String() string {
+	return [levels]string{"low", "normal", "critical"}[p.level()]
+}
+
+// MarshalText makes a Priority read well in JSON.
+func (p Priority) MarshalText() ([]byte, error) { return []byte(p.String()), nil }

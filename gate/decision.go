@@ -1,0 +1,104 @@
+package gate
+
+// Decision is what a gate decided about a call.
+type Decision uint8
+
+// The decisions. The zero Decision means that none was made; the events of a
+// release carry it.
+const (
+	// Accepted calls hold a lease.
+	Accepted Decision = iota + 1
+	// RejectedBusy calls were refused without waiting, or were displaced
+	// while they waited; the [Reason] says why.
+	RejectedBusy
+	// RejectedTimeout calls waited as long as they might, in vain.
+	RejectedTimeout
+	// Abandoned calls went away before they were admitted: their context
+	// ended. That is no overload and is never counted as a rejection.
+	Abandoned
+)
+
+// Rejected reports whether d is one of the two rejections.
+func (d Decision) Rejected() bool { return d == RejectedBusy || d == RejectedTimeout }
+
+// String returns the value of the attribute gate.decision: "accepted",
+// "rejected_busy", "rejected_timeout" or "abandoned".
+func (d Decision) String() string {
+	switch d {
+	case Accepted:
+		return "accepted"
+	case RejectedBusy:
+		return "rejected_busy"
+	case RejectedTimeout:
+		return "rejected_timeout"
+	case Abandoned:
+		return "abandoned"
+	default:
+		return ""
+	}
+}
+
+// MarshalText makes a Decision read well in JSON.
+func (d Decision) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// Reason refines a rejection.
+type Reason uint8
+
+// The reasons. Accepted and abandoned calls have none, which is the zero value.
+const (
+	// ReasonLimit: no slot was free, and waiting is off.
+	ReasonLimit Reason = iota + 1
+	// ReasonQueueFull: no slot was free and the queue was full, or a call of
+	// higher priority took this call's place in a full queue.
+	ReasonQueueFull
+	// ReasonWaitTimeout: no slot came free within the allowed wait.
+	ReasonWaitTimeout
+	// ReasonKeyLimit: the call's key has its share in flight or waiting.
+	ReasonKeyLimit
+	// ReasonDeadline: the caller's deadline leaves no time to wait.
+	ReasonDeadline
+	// ReasonDraining: the gate takes no more calls; see [Gate.Drain].
+	ReasonDraining
+
+	reasons = iota + 1
+)
+
+// String returns the value of the attribute gate.reason: "limit",
+// "queue_full", "wait_timeout", "key_limit", "deadline", "draining" or "".
+func (r Reason) String() string {
+	if r >= reasons {
+		return ""
+	}
+	return [reasons]string{"", "limit", "queue_full", "wait_timeout", "key_limit", "deadline", "draining"}[r]
+}
+
+// MarshalText makes a Reason read well in JSON, also as the key of a map.
+func (r Reason) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// decision is the Decision that a refusal for reason r amounts to.
+func (r Reason) decision() Decision {
+	if r == ReasonWaitTimeout {
+		return RejectedTimeout
+	}
+	return RejectedBusy
+}
+
+// Refusal says how clients are told of a rejection.
+type Refusal uint8
+
+// The kinds of refusal.
+const (
+	// TooManyRequests is gRPC's ResourceExhausted and HTTP's 429.
+	TooManyRequests Refusal = iota
+	// ServiceUnavailable is gRPC's Unavailable and HTTP's 503. A draining
+	// gate always refuses with it.
+	ServiceUnavailable
+)
+
+// String returns "too_many_requests" or "service_unavailable".
+func (r Refusal) String() string {
+	if r == ServiceUnavailable {
+		return "service_unavailable"
+	}
+	return "too_many_requests"
+}

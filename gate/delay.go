@@ -1,0 +1,46 @@
+package gate
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// drawDelay draws a retry delay evenly from the range, which stretch, between 0
+// and 1, moves toward the ceiling.
+func (c *config) drawDelay(stretch float64) time.Duration {
+	low, high := c.minDelay, c.maxDelay
+	if stretch > 0 {
+		grown := high + time.Duration(stretch*float64(c.delayCeiling-high))
+		if high > 0 {
+			low = time.Duration(float64(low) / float64(high) * float64(grown))
+		}
+		high = grown
+	}
+	return low + time.Duration(rand.Int64N(int64(high-low)+1))
+}
+
+// pressure is the share of recent calls that were rejected, kept up to date by
+// the rejections themselves so that an admitted call pays nothing for it.
+type pressure struct {
+	since              int64 // when the current second began; 0: never
+	accepted, rejected uint64
+	share              float64 // of the last full second
+}
+
+// stretch returns the share of the last full second, or 0 for a gate whose retry
+// delay does not grow. The gate's lock is held.
+func (p *pressure) stretch(g *Gate) float64 {
+	if g.config.delayCeiling == 0 {
+		return 0
+	}
+	now := g.now()
+	if p.since != 0 && now-p.since < int64(time.Second) {
+		return p.share
+	}
+	accepted, rejected := g.totals.accepted, g.totals.allRejected()
+	if a, r := accepted-p.accepted, rejected-p.rejected; p.since != 0 {
+		p.share = float64(r) / float64(a+r)
+	}
+	p.since, p.accepted, p.rejected = now, accepted, rejected
+	return p.share
+}

@@ -1,0 +1,255 @@
+package gate
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Defaults of the options.
+const (
+	DefaultMaxWait       = 100 * time.Millisecond
+	DefaultDeadlineShare = 0.5
+	DefaultMinRetryDelay = 1 * time.Second
+	DefaultMaxRetryDelay = 3 * time.Second
+
+	// DefaultMaxWaitingWithCost is how many calls may wait at a gate with
+	// [WithCost], whose limit says nothing about their number.
+	DefaultMaxWaitingWithCost = 100
+)
+
+// The largest values that a gate can be given.
+const (
+	MaxLimit = 1 << 60
+	// MaxRetryDelay is far below what the milliseconds of gRPC's pushback,
+	// an int32, can carry.
+	MaxRetryDelay = 24 * time.Hour
+)
+
+// Option configures a gate; see the functions that begin with With.
+type Option interface {
+	apply(*config) error
+}
+
+type optionFunc func(*config) error
+
+func (f optionFunc) apply(c *config) error { return f(c) }
+
+type config struct {
+	maxWait       time.Duration
+	maxWaiting    int // -1: as many as the limit
+	deadlineShare float64
+	minDelay      time.Duration
+	maxDelay      time.Duration
+	delayCeiling  time.Duration // 0: the range does not grow
+	refusal       Refusal
+	observers     []Observer
+	dryRun        bool
+	reserve       [levels]int64
+	keyLimit      int64
+	keyShare      float64
+	maxHold       time.Duration
+	cost          func(Call) int64
+}
+
+func defaultConfig() config {
+	return config{
+		maxWait:       DefaultMaxWait,
+		maxWaiting:    -1,
+		deadlineShare: DefaultDeadlineShare,
+		minDelay:      DefaultMinRetryDelay,
+		maxDelay:      DefaultMaxRetryDelay,
+	}
+}
+
+// WithMaxWait sets how long a call may wait for a slot. The default is 100 ms;
+// 50 to 150 ms smooth bursts. 0 turns waiting off: the limit is then hard. It
+// is an error if it is negative.
+//
+// The caller's deadline can make the wait shorter: see [WithDeadlineShare].
+func WithMaxWait(d time.Duration) Option {
+	return optionFunc(func(c *config) error {
+		if d < 0 {
+			return fmt.Errorf("WithMaxWait: want 0 or more, got %s", d)
+		}
+		c.maxWait = d
+		return nil
+	})
+}
+
+// WithMaxWaiting sets how many calls may wait at once. The default is as many
+// as the limit, and follows it when it changes; with [WithCost] it is
+// [DefaultMaxWaitingWithCost]. 0 turns waiting off. It is an error if it is
+// negative.
+//
+// A longer queue does not raise goodput: everybody in it just waits longer.
+func WithMaxWaiting(n int) Option {
+	return optionFunc(func(c *config) error {
+		if n < 0 {
+			return fmt.Errorf("WithMaxWaiting: want 0 or more, got %d", n)
+		}
+		c.maxWaiting = n
+		return nil
+	})
+}
+
+// WithDeadlineShare sets the share of the caller's remaining deadline that may
+// be spent on waiting, above 0 and at most 1. The default is 0.5: the other half
+// is left for the work. A call whose share is under a millisecond, and under
+// the gate's own wait, is refused at once with [ReasonDeadline].
+func WithDeadlineShare(share float64) Option {
+	return optionFunc(func(c *config) error {
+		if !(share > 0 && share <= 1) { // also refuses NaN
+			return fmt.Errorf("WithDeadlineShare: want a share above 0 and at most 1, got %v", share)
+		}
+		c.deadlineShare = share
+		return nil
+	})
+}
+
+// WithRetryDelay sets the range from which the delay of each rejection is drawn
+// evenly, so that refused clients do not come back together. The default is 1 s
+// to 3 s. It is an error if minimum is negative, or above maximum, or if maximum
+// is above [MaxRetryDelay].
+func WithRetryDelay(minimum, maximum time.Duration) Option {
+	return optionFunc(func(c *config) error {
+		if minimum < 0 || minimum > maximum {
+			return fmt.Errorf("WithRetryDelay: want 0 <= min <= max, got min %s and max %s", minimum, maximum)
+		}
+		if maximum > MaxRetryDelay {
+			return fmt.Errorf("WithRetryDelay: want a max of at most %s, got %s", MaxRetryDelay, maximum)
+		}
+		c.minDelay, c.maxDelay = minimum, maximum
+		return nil
+	})
+}
+
+// WithRetryDelayGrowth lets the range of the retry delay grow with pressure:
+// while no call is rejected it is as [WithRetryDelay] says; the more of the
+// recent calls were rejected, the longer, up to a range that ends at ceiling
+// when all of them are. Recent is the last full second. By default the range
+// does not grow. It is an error if ceiling is below the range's own maximum.
+func WithRetryDelayGrowth(ceiling time.Duration) Option {
+	return optionFunc(func(c *config) error {
+		if ceiling <= 0 || ceiling > MaxRetryDelay {
+			return fmt.Errorf("WithRetryDelayGrowth: want a ceiling above 0 and at most %s, got %s", MaxRetryDelay, ceiling)
+		}
+		c.delayCeiling = ceiling
+		return nil
+	})
+}
+
+// WithRefusal sets how clients are told of a rejection: [TooManyRequests], the
+// default, or [ServiceUnavailable]. A draining gate always says the latter.
+func WithRefusal(r Refusal) Option {
+	return optionFunc(func(c *config) error {
+		if r > ServiceUnavailable {
+			return fmt.Errorf("WithRefusal: want TooManyRequests or ServiceUnavailable, got Refusal(%d)", r)
+		}
+		c.refusal = r
+		return nil
+	})
+}
+
+// WithOnEvent adds a function that is told of every decision and every release;
+// see [Observer] for what it must and must not do. It may be given several
+// times. Without any, the gate does not read the clock for a call that is
+// admitted at once.
+func WithOnEvent(f func(context.Context, Event)) Option {
+	return optionFunc(func(c *config) error {
+		if f == nil {
+			return fmt.Errorf("WithOnEvent: want a function, got nil")
+		}
+		c.observers = append(c.observers, onEvent(f))
+		return nil
+	})
+}
+
+// WithDryRun makes the gate decide and report as it would, but let everybody
+// pass at once: a limit can be tried out under real load. InFlight is then the
+// true number and may be above the limit. Events and snapshots are marked. The
+// default is off; see also [Gate.SetDryRun].
+func WithDryRun() Option {
+	return optionFunc(func(c *config) error {
+		c.dryRun = true
+		return nil
+	})
+}
+
+// WithReserve keeps units of the limit free for calls of priority p and above:
+// calls below p are admitted only as long as that many units stay free. By
+// default nothing is reserved. It may be given for Normal and for Critical; the
+// reserves add up and must leave at least one unit of the limit to all. When
+// the limit is lowered later the reserves give way to that unit.
+func WithReserve(p Priority, units int64) Option {
+	return optionFunc(func(c *config) error {
+		if p != Normal && p != Critical {
+			return fmt.Errorf("WithReserve: want Normal or Critical, got Priority(%d)", p)
+		}
+		if units < 0 || units > MaxLimit {
+			return fmt.Errorf("WithReserve: want 0 to %d units, got %d", int64(MaxLimit), units)
+		}
+		c.reserve[p.level()] = units
+		return nil
+	})
+}
+
+// WithKeyLimit caps the units that the calls of one [Call.Key] may have in
+// flight or waiting. What goes beyond is refused at once with [ReasonKeyLimit].
+// A single call above the cap runs when its key has nothing else. By default,
+// and for calls without a key, there is no cap. It is an error if n is not
+// above 0.
+func WithKeyLimit(n int64) Option {
+	return optionFunc(func(c *config) error {
+		if n <= 0 {
+			return fmt.Errorf("WithKeyLimit: want a limit above 0, got %d", n)
+		}
+		c.keyLimit = n
+		return nil
+	})
+}
+
+// WithKeyShare is [WithKeyLimit] with the cap as a share of the limit, above 0
+// and at most 1, rounded down but at least 1. It follows the limit when that
+// changes. With both given the lower cap counts.
+func WithKeyShare(share float64) Option {
+	return optionFunc(func(c *config) error {
+		if !(share > 0 && share <= 1) {
+			return fmt.Errorf("WithKeyShare: want a share above 0 and at most 1, got %v", share)
+		}
+		c.keyShare = share
+		return nil
+	})
+}
+
+// WithMaxHold reports each lease that is held for longer than d, once, by an
+// event of kind [EventMaxHold]. It takes nothing away from the holder. By
+// default no lease is reported. It is an error if d is not above 0.
+func WithMaxHold(d time.Duration) Option {
+	return optionFunc(func(c *config) error {
+		if d <= 0 {
+			return fmt.Errorf("WithMaxHold: want a time above 0, got %s", d)
+		}
+		c.maxHold = d
+		return nil
+	})
+}
+
+// WithCost sets the function that says how many units of this gate a call
+// takes, instead of [Call.Cost]. It makes a gate a budget of bytes:
+//
+//	gate.New("request-bytes", 64<<20, gate.WithMaxWaiting(100),
+//		gate.WithCost(func(c gate.Call) int64 { return c.Size }))
+//
+// The function runs on every call, outside of the lock, and must be safe for
+// concurrent use. What it returns is treated as Call.Cost is: zero or less
+// counts as 1, more than the limit runs alone.
+func WithCost(f func(Call) int64) Option {
+	return optionFunc(func(c *config) error {
+		if f == nil {
+			return fmt.Errorf("WithCost: want a function, got nil")
+		}
+		c.cost = f
+		return nil
+	})
+}
