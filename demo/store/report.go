@@ -1,0 +1,44 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Day is one row of the monthly report.
+type Day struct {
+	Day          int
+	Orders       int64
+	RevenueCents int64
+}
+
+// MonthlyReport calls yield for each day of the month that had orders, in order of the day, until yield returns an
+// error. It reads every order of the month and holds one connection from the first row to the last.
+func (s *Store) MonthlyReport(ctx context.Context, year int, month time.Month, yield func(Day) error) error {
+	if month < time.January || month > time.December {
+		return fmt.Errorf("%w: month must be from 1 to 12, got %d", ErrInvalid, month)
+	}
+	const query = `
+		SELECT CAST(strftime('%d', created_at / 1000, 'unixepoch') AS INTEGER) AS day, count(*), sum(amount_cents)
+		FROM orders
+		WHERE created_at >= ? AND created_at < ?
+		GROUP BY day
+		ORDER BY day`
+	from := time.Date(year, month, 1, 0, 0, 0, 0, time.UTC)
+	rows, err := s.db.QueryContext(ctx, query, from.UnixMilli(), from.AddDate(0, 1, 0).UnixMilli())
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var d Day
+		if err := rows.Scan(&d.Day, &d.Orders, &d.RevenueCents); err != nil {
+			return err
+		}
+		if err := yield(d); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}

@@ -1,0 +1,41 @@
+package store
+
+// version is part of the seed's file name. It is raised with every change of the schema or of the seeded data, so
+// that an old file is never taken for a new one.
+const version = 1
+
+// States of an order, as stored.
+const (
+	StateOpen      = 1
+	StateShipped   = 2
+	StateCancelled = 3
+)
+
+// tables are made before the rows, indexes after them: filling a table without its indexes is much faster.
+const tables = `
+CREATE TABLE customers (
+	id     INTEGER PRIMARY KEY,
+	name   TEXT NOT NULL UNIQUE,
+	region TEXT NOT NULL
+);
+CREATE TABLE items (
+	id   INTEGER PRIMARY KEY,
+	name TEXT NOT NULL UNIQUE
+);
+CREATE TABLE orders (
+	id           INTEGER PRIMARY KEY,
+	customer_id  INTEGER NOT NULL REFERENCES customers (id),
+	item_id      INTEGER NOT NULL REFERENCES items (id),
+	amount_cents INTEGER NOT NULL CHECK (amount_cents >= 0),
+	state        INTEGER NOT NULL,
+	created_at   INTEGER NOT NULL -- milliseconds since 1970, UTC
+);
+`
+
+const indexes = `
+CREATE INDEX customers_by_region ON customers (region);
+CREATE INDEX orders_by_customer  ON orders (customer_id, state, created_at);
+CREATE INDEX orders_by_state     ON orders (state, created_at);
+CREATE INDEX orders_by_time      ON orders (created_at);
+ANALYZE;
+`

@@ -1,0 +1,142 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+)
+
+// The shop of the demo. Orders were taken evenly from the first of October to eight o'clock on the last of November
+// 2026; what was ordered in the last days is mostly still open.
+const (
+	seedCustomers = 2800
+	seedItems     = 400
+	seedSpan      = 60*24*time.Hour + 8*time.Hour
+	seedOpen      = 6 * 24 * time.Hour // younger than this: open, but for a few that were cancelled
+)
+
+// ReportYear and ReportMonth name the last full month of the seeded data.
+const (
+	ReportYear  = 2026
+	ReportMonth = time.November
+)
+
+var (
+	directions = []string{"north", "north-east", "east", "south-east", "south", "south-west", "west", "north-west"}
+	lands      = []string{"coast", "hills", "plain", "lakes", "valley", "forest", "islands"}
+	things     = []string{"lamp", "chair", "kettle", "notebook", "bicycle", "blanket", "radio", "ladder"}
+	colours    = []string{"red", "blue", "green", "black", "white"}
+)
+
+// Regions returns the sales regions that seeded customers belong to.
+func Regions() []string {
+	var regions []string
+	for _, land := range lands {
+		for _, direction := range directions {
+			regions = append(regions, direction+" "+land)
+		}
+	}
+	return regions
+}
+
+// fill makes the tables and orders seeded orders in the empty database db. The rows depend on the number of orders
+// and on nothing else.
+func fill(ctx context.Context, db *sql.DB, orders int, progress func(done int)) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // does nothing after Commit
+	if _, err := tx.ExecContext(ctx, tables); err != nil {
+		return err
+	}
+	rows := &rowWriter{ctx: ctx, tx: tx}
+	fillNames(rows)
+	fillOrders(rows, orders, progress)
+	if rows.err != nil {
+		return rows.err
+	}
+	if _, err := tx.ExecContext(ctx, indexes); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+func fillNames(rows *rowWriter) {
+	regions := Regions()
+	rows.into("customers", 3)
+	for id := range seedCustomers {
+		rows.add(id+1, fmt.Sprintf("customer-%04d", id+1), regions[id%len(regions)])
+	}
+	rows.into("items", 2)
+	for id := range seedItems {
+		name := fmt.Sprintf("%s %s no. %d", colours[id%len(colours)], things[id%len(things)], id+1)
+		rows.add(id+1, name)
+	}
+	rows.flush()
+}
+
+func fillOrders(rows *rowWriter, orders int, progress func(done int)) {
+	random := rand.New(rand.NewPCG(8, 0)) // a fixed seed: the same shop everywhere
+	start := time.Date(2026, time.October, 1, 0, 0, 0, 0, time.UTC)
+	pause := seedSpan / time.Duration(orders)
+	rows.into("orders", 6)
+	for i := range orders {
+		at := pause * time.Duration(i) // since start
+		state := StateShipped
+		switch {
+		case random.IntN(20) == 0:
+			state = StateCancelled
+		case seedSpan-at < seedOpen:
+			state = StateOpen
+		}
+		rows.add(i+1, 1+random.IntN(seedCustomers), 1+random.IntN(seedItems), 500+random.IntN(50_000),
+			state, start.Add(at).UnixMilli())
+		if (i+1)%10_000 == 0 || i+1 == orders {
+			rows.flush()
+			progress(i + 1)
+		}
+		if rows.err != nil {
+			return
+		}
+	}
+}
+
+// rowWriter inserts rows in batches: one statement for many rows is several times faster than one for each. The
+// first error stays in err and turns everything after it into nothing.
+type rowWriter struct {
+	ctx context.Context
+	tx  *sql.Tx
+	err error
+
+	table   string
+	columns int
+	args    []any
+}
+
+const rowsPerInsert = 100
+
+func (w *rowWriter) into(table string, columns int) {
+	w.flush()
+	w.table, w.columns = table, columns
+}
+
+func (w *rowWriter) add(values ...any) {
+	w.args = append(w.args, values...)
+	if len(w.args) >= rowsPerInsert*w.columns {
+		w.flush()
+	}
+}
+
+func (w *rowWriter) flush() {
+	if len(w.args) == 0 || w.err != nil {
+		return
+	}
+	row := "(?" + strings.Repeat(",?", w.columns-1) + ")"
+	query := "INSERT INTO " + w.table + " VALUES " + row + strings.Repeat(","+row, len(w.args)/w.columns-1)
+	_, w.err = w.tx.ExecContext(w.ctx, query, w.args...)
+	w.args = w.args[:0]
+}
