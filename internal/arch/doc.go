@@ -1,0 +1,8 @@
+// Package arch checks that the house stays as it was drawn: who may import whom, what the programs of those who use
+// only one host link, and a few limits on size and style that no linter at hand knows.
+//
+// The rules are plain functions over a [House]. The tests run them over this repository, and over the small broken
+// house in testdata, in which every rule must find what was broken on purpose.
+//
+// A new package under gate/ or interceptor/ needs a wall: a row in walls.go.
+package arch

@@ -1,0 +1,1 @@
+package extra // under the wall of gate

@@ -1,0 +1,5 @@
+package extra
+
+import "time"
+
+func helper() { time.Sleep(time.Minute) } // no bubble in this file

@@ -1,0 +1,1 @@
+package rpcgatev1 // options: messages without stubs

@@ -1,0 +1,1 @@
+package othergate // has no row in the table

@@ -1,0 +1,1 @@
+package connect // stands for connectrpc.com/connect

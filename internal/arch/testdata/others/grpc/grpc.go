@@ -1,0 +1,1 @@
+package grpc // stands for google.golang.org/grpc

@@ -1,0 +1,1 @@
+package sdk // stands for go.opentelemetry.io/otel/sdk

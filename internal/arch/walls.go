@@ -1,0 +1,164 @@
+package arch
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A wall says what a package may link, itself and the standard library apart. It holds for the packages below it too,
+// unless they have a wall of their own.
+type wall struct {
+	of       string   // from the root
+	own      []string // packages of this module, from the root, with all below them
+	external []string // packages of other modules, with all below them
+}
+
+// walls has a row for every library package. A package without one is an error: adding a package means deciding what
+// it may link.
+func walls() []wall {
+	otel := []string{ // the API only; see bans
+		"go.opentelemetry.io/otel",
+		"go.opentelemetry.io/auto/sdk", // linked by the API; does nothing unless an agent attaches to the process
+		"github.com/cespare/xxhash/v2",
+		"github.com/go-logr/logr",
+		"github.com/go-logr/stdr",
+	}
+	details := []string{ // google.rpc.RetryInfo and friends: messages without services
+		"google.golang.org/protobuf",
+		"google.golang.org/genproto/googleapis/rpc/errdetails",
+		"google.golang.org/genproto/googleapis/rpc/status",
+	}
+	grpc := []string{"google.golang.org/grpc", "golang.org/x/net", "golang.org/x/sys", "golang.org/x/text"}
+	return []wall{
+		{of: "gate", own: []string{"gate"}},
+		{of: "gate/gateconfig", own: []string{"gate", "gen/rpcgate/v1"},
+			external: []string{"google.golang.org/protobuf", "go.yaml.in/yaml"}},
+		{of: "interceptor/otelgate", own: []string{"gate", "internal"}, external: otel},
+		{of: "interceptor/httpgate", own: []string{"gate", "interceptor/otelgate", "internal"}, external: otel},
+		{of: "interceptor/connectgate", own: []string{"gate", "interceptor/otelgate", "internal"},
+			external: slices.Concat(otel, details, []string{"connectrpc.com/connect"})},
+		{of: "interceptor/grpcgate", own: []string{"gate", "interceptor/otelgate", "internal"},
+			external: slices.Concat(otel, details, grpc)},
+		{of: "interceptor/gatewaygate", own: []string{"gate", "internal"},
+			external: slices.Concat(details, grpc, []string{
+				"github.com/grpc-ecosystem/grpc-gateway", "google.golang.org/genproto/googleapis/api"})},
+	}
+}
+
+// A ban names what no library package may link, wherever its wall stands.
+type ban struct {
+	path, except, why string
+}
+
+func (h *House) bans() []ban {
+	return []ban{
+		{path: h.Module + "/demo", why: "the demo uses the kit, never the other way round"},
+		{path: h.Module + "/gen", except: h.Module + "/gen/rpcgate/v1",
+			why: "stubs in gen/ pull grpc into every program"},
+		{path: "go.opentelemetry.io/otel/sdk", why: "the SDK is the choice of the program, a library uses the API"},
+		{path: "go.opentelemetry.io/otel/exporters", why: "exporters are the choice of the program"},
+		{path: "modernc.org", why: "a database belongs to the demo"},
+	}
+}
+
+// checkWalls finds library packages that link something outside their wall. What a package links is what a program
+// that imports nothing else gets.
+func checkWalls(h *House) []string {
+	var found []string
+	for _, importPath := range slices.Sorted(maps.Keys(h.Packages)) {
+		rel, ok := h.rel(importPath)
+		if !ok || !isLibrary(rel) {
+			continue
+		}
+		w, ok := wallOf(rel)
+		if !ok {
+			found = append(found, fmt.Sprintf("%s has no wall: say in internal/arch/walls.go what it may link", rel))
+			continue
+		}
+		links := h.links(importPath)
+		for _, linked := range slices.Sorted(maps.Keys(links)) {
+			if why := h.outside(rel, w, linked); why != "" {
+				found = append(found, fmt.Sprintf("%s links %s (%s): %s", rel, linked, h.chain(links, linked), why))
+			}
+		}
+	}
+	return found
+}
+
+func wallOf(rel string) (wall, bool) {
+	var best wall
+	for _, w := range walls() {
+		if under(rel, w.of) && len(w.of) > len(best.of) {
+			best = w
+		}
+	}
+	return best, best.of != ""
+}
+
+// outside says why a package may not link another, or nothing if it may.
+func (h *House) outside(rel string, w wall, linked string) string {
+	for _, b := range h.bans() {
+		if under(linked, b.path) && (b.except == "" || !under(linked, b.except)) {
+			return b.why
+		}
+	}
+	inside := func(dir string) bool { return under(linked, dir) }
+	if own, ok := h.rel(linked); ok {
+		inside = func(dir string) bool { return under(own, dir) }
+		if own == rel || slices.ContainsFunc(w.own, inside) {
+			return ""
+		}
+	} else if h.Packages[linked].Standard || slices.ContainsFunc(w.external, inside) {
+		return ""
+	}
+	return fmt.Sprintf("outside the wall of %s in internal/arch/walls.go", w.of)
+}
+
+// links walks everything a package links, breadth first, and says for each by whom it was found.
+func (h *House) links(importPath string) map[string]string {
+	from := map[string]string{importPath: ""}
+	for queue := []string{importPath}; len(queue) > 0; queue = queue[1:] {
+		p := h.Packages[queue[0]]
+		if p == nil || p.Standard {
+			continue
+		}
+		for _, imported := range p.Imports {
+			if _, seen := from[imported]; !seen && h.Packages[imported] != nil {
+				from[imported] = p.ImportPath
+				queue = append(queue, imported)
+			}
+		}
+	}
+	return from
+}
+
+// chain spells a shortest way from the package whose links these are to one of them.
+func (h *House) chain(links map[string]string, to string) string {
+	var steps []string
+	for at := to; at != ""; at = links[at] {
+		name, _ := h.rel(at)
+		steps = append(steps, name)
+	}
+	slices.Reverse(steps)
+	return strings.Join(steps, " -> ")
+}
+
+// checkDemo finds packages that import the demo, be it in a test.
+func checkDemo(h *House) []string {
+	var found []string
+	demo := h.Module + "/demo"
+	for _, importPath := range slices.Sorted(maps.Keys(h.Packages)) {
+		rel, ok := h.rel(importPath)
+		if !ok || under(rel, "demo") {
+			continue
+		}
+		p := h.Packages[importPath]
+		imports := slices.Concat(p.Imports, p.TestImports, p.XTestImports)
+		if slices.ContainsFunc(imports, func(i string) bool { return under(i, demo) }) {
+			found = append(found, rel+" imports demo: only packages below demo/ may")
+		}
+	}
+	return found
+}
