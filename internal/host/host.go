@@ -1,0 +1,117 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.opentelemetry.io/otel"
+
+	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/interceptor/otelgate"
+	"github.com/rpcgate/rpcgate/internal/refusal"
+)
+
+// Host is an Admitter as an interceptor uses it. It is safe for concurrent use.
+type Host struct {
+	Config
+	admitter gate.Admitter
+	recorder *otelgate.Recorder // nil: without telemetry
+
+	exempts    func(route string) bool
+	streamMode func(route string) gate.StreamMode
+}
+
+// Must makes the Host of an interceptor, for which pkg stands in messages.
+// Mistakes of the program panic: a nil Admitter, or an option with a bad value.
+func Must(pkg string, a gate.Admitter, opts []Option) *Host {
+	h, err := newHost(a, opts)
+	if err != nil {
+		panic(fmt.Sprintf("%s: %v", pkg, err))
+	}
+	return h
+}
+
+func newHost(a gate.Admitter, opts []Option) (*Host, error) {
+	if g, isGate := a.(*gate.Gate); a == nil || isGate && g == nil {
+		return nil, errors.New("the gate is nil")
+	}
+	if p, isPolicy := a.(*gate.Policy); isPolicy && p == nil {
+		return nil, errors.New("the policy is nil")
+	}
+	c, err := newConfig(opts)
+	if err != nil {
+		return nil, err
+	}
+	h := &Host{Config: c, admitter: a, exempts: exemptByDefault}
+	h.streamMode = func(string) gate.StreamMode { return gate.HoldStream }
+	if r, ok := a.(interface{ Exempts(route string) bool }); ok {
+		h.exempts = r.Exempts
+	}
+	if r, ok := a.(interface {
+		StreamMode(route string) gate.StreamMode
+	}); ok {
+		h.streamMode = r.StreamMode
+	}
+	if !c.WithoutTelemetry {
+		h.recorder = newRecorder(a, c)
+	}
+	return h, nil
+}
+
+// newRecorder attaches telemetry. A failure to do so goes where OpenTelemetry's
+// own errors go: it is no reason not to serve.
+func newRecorder(a gate.Admitter, c Config) *otelgate.Recorder {
+	var opts []otelgate.Option
+	if c.MeterProvider != nil {
+		opts = append(opts, otelgate.WithMeterProvider(c.MeterProvider))
+	}
+	if c.TracerProvider != nil {
+		opts = append(opts, otelgate.WithTracerProvider(c.TracerProvider))
+	}
+	r, err := otelgate.NewRecorder(a, opts...)
+	if err != nil {
+		otel.Handle(err)
+		return nil
+	}
+	return r
+}
+
+// exemptByDefault is what is exempt at an Admitter that has no say in it, such
+// as a single gate: the same as with a Policy.
+func exemptByDefault(route string) bool {
+	return strings.HasPrefix(route, "/grpc.health.v1.Health/") || strings.HasPrefix(route, "/grpc.reflection.")
+}
+
+// Passes reports whether the call needs no lease from this host: its route is
+// exempt, or a host further out has admitted it already.
+func (h *Host) Passes(ctx context.Context, route string) bool {
+	return h.exempts(route) || gate.AdmittedBy(ctx, h.admitter)
+}
+
+// StreamMode says when a stream of the route holds its place.
+func (h *Host) StreamMode(route string) gate.StreamMode { return h.streamMode(route) }
+
+// Acquire admits the call and records the decision on its span. On success the
+// returned context, which is the handler's, carries the lease.
+func (h *Host) Acquire(ctx context.Context, call gate.Call) (context.Context, gate.Lease, error) {
+	lease, err := h.admitter.Acquire(ctx, call)
+	if h.recorder != nil {
+		h.recorder.Annotate(ctx, call, lease, err)
+	}
+	if err != nil {
+		return ctx, gate.Lease{}, err
+	}
+	return gate.NewContext(ctx, lease, h.admitter), lease, nil
+}
+
+// Refusal says how the caller is told of err. It reports false if err is no
+// rejection.
+func (h *Host) Refusal(ctx context.Context, err error) (refusal.Refusal, bool) {
+	var r *gate.Rejection
+	if !errors.As(err, &r) {
+		return refusal.Refusal{}, false
+	}
+	return refusal.New(ctx, r, h.StateInDetails), true
+}

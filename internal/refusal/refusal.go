@@ -1,0 +1,170 @@
+// Package refusal says how clients are told that a call was refused. It is the
+// one place that knows the codes, details, headers and texts; the hosts only
+// put them on their wire.
+package refusal
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	spb "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/rpcgate/rpcgate/gate"
+)
+
+// What clients read. The text names no internals.
+const (
+	Message = "server busy"
+	Domain  = "rpcgate"
+
+	// PushbackTrailer is gRPC's server pushback: the milliseconds to wait
+	// before a retry, or a negative number to forbid it. A client that finds
+	// more than one value does not retry. See gRFC A6.
+	PushbackTrailer = "grpc-retry-pushback-ms"
+	// RetryAfterHeader is HTTP's, RFC 9110 section 10.2.3, in seconds.
+	RetryAfterHeader = "Retry-After"
+)
+
+// The values of google.rpc.Code that a refusal can have. Both grpc-go's and
+// Connect's codes are these numbers.
+const (
+	codeResourceExhausted = 8
+	codeUnavailable       = 14
+)
+
+// Refusal is one rejection as the client is told of it.
+type Refusal struct {
+	// Code is a google.rpc.Code, HTTPStatus the one that goes with it.
+	Code       uint32
+	HTTPStatus int
+	// Delay is the time after which to try again, in whole milliseconds, so
+	// that all its carriers say the same.
+	Delay time.Duration
+	// NoRetry is set when the caller's deadline is nearer than the delay: a
+	// retry could not succeed, it would only hide the rejection.
+	NoRetry bool
+
+	rejection *gate.Rejection
+	withState bool
+	local     bool
+}
+
+// New works out how the caller that ctx belongs to is told of r. withState adds
+// the gate's name and numbers, which are otherwise kept from clients.
+func New(ctx context.Context, r *gate.Rejection, withState bool) Refusal {
+	out := Refusal{
+		Code:       codeResourceExhausted,
+		HTTPStatus: 429,
+		Delay:      roundUp(r.RetryDelay, time.Millisecond),
+		rejection:  r,
+		withState:  withState,
+	}
+	if r.Refusal == gate.ServiceUnavailable {
+		out.Code, out.HTTPStatus = codeUnavailable, 503
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		out.NoRetry = time.Until(deadline) <= out.Delay
+	}
+	return out
+}
+
+// Local returns the refusal marked as made on the client's own side, so that
+// nobody takes it for the server's.
+func (r Refusal) Local() Refusal {
+	r.local = true
+	return r
+}
+
+// Rejection is what the refusal was made from.
+func (r Refusal) Rejection() *gate.Rejection { return r.rejection }
+
+// Pushback is the value of [PushbackTrailer].
+func (r Refusal) Pushback() string {
+	if r.NoRetry {
+		return "-1"
+	}
+	return strconv.FormatInt(r.Delay.Milliseconds(), 10)
+}
+
+// RetryAfter is the value of [RetryAfterHeader]: whole seconds, rounded up.
+func (r Refusal) RetryAfter() string {
+	return strconv.FormatInt(int64(roundUp(r.Delay, time.Second)/time.Second), 10)
+}
+
+// Details are the google.rpc details of the refusal: RetryInfo, ErrorInfo and
+// RequestInfo, in this order.
+func (r Refusal) Details() []proto.Message {
+	return []proto.Message{
+		&errdetails.RetryInfo{RetryDelay: durationpb.New(r.Delay)},
+		&errdetails.ErrorInfo{Reason: reasonCode(r.rejection.Reason), Domain: Domain, Metadata: r.metadata()},
+		&errdetails.RequestInfo{RequestId: r.rejection.RequestID},
+	}
+}
+
+// Status is the refusal as google.rpc.Status.
+func (r Refusal) Status() (*spb.Status, error) {
+	s := &spb.Status{Code: int32(r.Code), Message: r.Message()}
+	for _, detail := range r.Details() {
+		packed, err := anypb.New(detail)
+		if err != nil {
+			return nil, err
+		}
+		s.Details = append(s.Details, packed)
+	}
+	return s, nil
+}
+
+// Message is the text of the error.
+func (r Refusal) Message() string {
+	if r.local {
+		return "client busy"
+	}
+	return Message
+}
+
+// metadata is that of ErrorInfo: nothing, unless it was asked for.
+func (r Refusal) metadata() map[string]string {
+	if !r.withState && !r.local {
+		return nil
+	}
+	m := make(map[string]string, 4)
+	if r.local {
+		m["side"] = "client"
+	}
+	if r.withState {
+		m["gate"] = r.rejection.Gate
+		m["in_flight"] = strconv.FormatInt(r.rejection.InFlight, 10)
+		m["limit"] = strconv.FormatInt(r.rejection.Limit, 10)
+	}
+	return m
+}
+
+// reasonCode is the reason as ErrorInfo wants it: in upper snake case.
+func reasonCode(r gate.Reason) string {
+	switch r {
+	case gate.ReasonLimit:
+		return "LIMIT"
+	case gate.ReasonQueueFull:
+		return "QUEUE_FULL"
+	case gate.ReasonWaitTimeout:
+		return "WAIT_TIMEOUT"
+	case gate.ReasonKeyLimit:
+		return "KEY_LIMIT"
+	case gate.ReasonDeadline:
+		return "DEADLINE"
+	case gate.ReasonDraining:
+		return "DRAINING"
+	default:
+		return "BUSY"
+	}
+}
+
+// roundUp rounds d up to a multiple of unit.
+func roundUp(d, unit time.Duration) time.Duration {
+	return (d + unit - 1) / unit * unit
+}
