@@ -67,7 +67,7 @@ func (g *Gate) leave(ctx context.Context, s *slot, err error, spent time.Duratio
 		// Granted, and gone at the same time: the slot is handed on, so
 		// that an ended context never gets one.
 		g.inFlight -= s.cost
-		g.totals.accepted--
+		g.totals.unaccepted++
 	case slotRefused:
 		reason = s.reason
 	default:

@@ -37,7 +37,7 @@ func (p *pressure) stretch(g *Gate) float64 {
 	if p.since != 0 && now-p.since < int64(time.Second) {
 		return p.share
 	}
-	accepted, rejected := g.totals.accepted, g.totals.allRejected()
+	accepted, rejected := g.accepts(), g.totals.allRejected()
 	if a, r := accepted-p.accepted, rejected-p.rejected; p.since != 0 {
 		p.share = float64(r) / float64(a+r)
 	}

@@ -18,6 +18,7 @@ func (g *Gate) SetDryRun(on bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.dryRun = on
+	g.setPlain()
 }
 
 // DryRun reports whether the gate lets everybody pass.
@@ -68,6 +69,7 @@ func (g *Gate) pass(ctx context.Context, a *arrival) *slot {
 	s := g.takeSlot(a.call, a.level, a.want)
 	g.note(s, ctx, a.now, a.observed)
 	g.serial++
+	g.totals.unaccepted++ // until it is known to be
 	s.serial = g.serial
 	s.cost = a.want
 	g.passing += s.cost
@@ -108,7 +110,7 @@ func (g *Gate) settle(s *slot, reason Reason) {
 		s.cost = g.clamp(s.level, s.want)
 		g.inFlight += s.cost
 		s.state = slotHolding
-		g.totals.accepted++
+		g.totals.unaccepted--
 		e.Decision = Accepted
 	} else {
 		g.unbookKey(s)

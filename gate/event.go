@@ -105,6 +105,7 @@ func (g *Gate) Observe(o Observer) bool {
 	}
 	observers = append(observers, o)
 	g.observers.Store(&observers)
+	g.setPlain()
 	return true
 }
 

@@ -110,5 +110,4 @@ func (g *Gate) hold(s *slot, cost int64) {
 	s.state = slotHolding
 	s.cost = cost
 	g.inFlight += cost
-	g.totals.accepted++
 }

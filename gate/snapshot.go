@@ -63,9 +63,14 @@ type Holder struct {
 
 // totals are the counters behind [Totals], guarded by the gate's lock.
 type totals struct {
-	accepted, abandoned uint64
-	rejected            [reasons]uint64
+	unaccepted uint64 // serials that were not given to accepted calls
+	abandoned  uint64
+	rejected   [reasons]uint64
 }
+
+// accepts is the number of accepted calls: each has a serial of its own, so that
+// admission need not count them apart. The lock is held.
+func (g *Gate) accepts() uint64 { return g.serial - g.totals.unaccepted }
 
 func (t *totals) allRejected() (n uint64) {
 	for _, r := range t.rejected {
@@ -74,9 +79,9 @@ func (t *totals) allRejected() (n uint64) {
 	return n
 }
 
-func (t *totals) export() Totals {
-	out := Totals{Accepted: t.accepted, Abandoned: t.abandoned, ByReason: map[Reason]uint64{}}
-	for r, n := range t.rejected {
+func (g *Gate) exportTotals() Totals {
+	out := Totals{Accepted: g.accepts(), Abandoned: g.totals.abandoned, ByReason: map[Reason]uint64{}}
+	for r, n := range g.totals.rejected {
 		if n == 0 {
 			continue
 		}
@@ -102,14 +107,15 @@ type heldBy struct {
 // waits, and the totals. It holds the gate's lock for as long as it takes to
 // copy the holders, so it is for people and scrapers, not for every call.
 func (g *Gate) Snapshot() Snapshot {
-	g.clocked.Store(true)
 	now := g.now()
 	g.mu.Lock()
+	g.clocked.Store(true)
+	g.setPlain()
 	s := Snapshot{
 		Name: g.name, Limit: g.limit, InFlight: g.inFlight + g.passing,
 		Waiting: g.queue.total, MaxWaiting: g.maxWaiting(), MaxWait: g.config.maxWait,
 		Draining: g.draining, DryRun: g.dryRun,
-		Totals: g.totals.export(), Keys: len(g.keys),
+		Totals: g.exportTotals(), Keys: len(g.keys),
 		ObserverPanics: g.observerPanics.Load(),
 	}
 	for l, n := range g.queue.length {
