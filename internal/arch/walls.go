@@ -7,59 +7,60 @@ import (
 	"strings"
 )
 
-// A wall says what a package may link, itself and the standard library apart. It holds for the packages below it too,
-// unless they have a wall of their own.
+// A wall says what packages may link, the standard library and themselves apart. Patterns are those of go list: "a" is
+// one package, "a/..." is a and all below it. Of two walls around a package the one with the longer pattern counts.
 type wall struct {
 	of       string   // from the root
-	own      []string // packages of this module, from the root, with all below them
-	external []string // packages of other modules, with all below them
+	own      []string // packages of this module, from the root
+	external []string // packages of other modules
 }
 
 // walls has a row for every library package. A package without one is an error: adding a package means deciding what
 // it may link.
 func walls() []wall {
 	otel := []string{ // the API only; see bans
-		"go.opentelemetry.io/otel",
-		"go.opentelemetry.io/auto/sdk", // linked by the API; does nothing unless an agent attaches to the process
+		"go.opentelemetry.io/otel/...",
+		"go.opentelemetry.io/auto/sdk/...", // linked by the API; does nothing unless an agent attaches to the process
 		"github.com/cespare/xxhash/v2",
-		"github.com/go-logr/logr",
+		"github.com/go-logr/logr/...",
 		"github.com/go-logr/stdr",
 	}
 	details := []string{ // google.rpc.RetryInfo and friends: messages without services
-		"google.golang.org/protobuf",
+		"google.golang.org/protobuf/...",
 		"google.golang.org/genproto/googleapis/rpc/errdetails",
 		"google.golang.org/genproto/googleapis/rpc/status",
 	}
-	grpc := []string{"google.golang.org/grpc", "golang.org/x/net", "golang.org/x/sys", "golang.org/x/text"}
+	grpc := []string{"google.golang.org/grpc/...", "golang.org/x/net/...", "golang.org/x/sys/...", "golang.org/x/text/..."}
+	shared := []string{"gate", "interceptor", "interceptor/otelgate", "internal/..."}
 	return []wall{
-		{of: "gate", own: []string{"gate"}},
-		{of: "gate/gateconfig", own: []string{"gate", "gen/rpcgate/v1"},
-			external: []string{"google.golang.org/protobuf", "go.yaml.in/yaml"}},
-		{of: "interceptor/otelgate", own: []string{"gate", "internal"}, external: otel},
-		{of: "interceptor/httpgate", own: []string{"gate", "interceptor/otelgate", "internal"}, external: otel},
-		{of: "interceptor/connectgate", own: []string{"gate", "interceptor/otelgate", "internal"},
-			external: slices.Concat(otel, details, []string{"connectrpc.com/connect"})},
-		{of: "interceptor/grpcgate", own: []string{"gate", "interceptor/otelgate", "internal"},
-			external: slices.Concat(otel, details, grpc)},
-		{of: "interceptor/gatewaygate", own: []string{"gate", "internal"},
-			external: slices.Concat(details, grpc, []string{
-				"github.com/grpc-ecosystem/grpc-gateway", "google.golang.org/genproto/googleapis/api"})},
+		{of: "gate/...", own: []string{"gate/..."}},
+		{of: "gate/gateconfig/...", own: []string{"gate/...", "gen/rpcgate/v1"},
+			external: []string{"google.golang.org/protobuf/...", "go.yaml.in/yaml/..."}},
+		{of: "interceptor", own: shared, external: slices.Concat(otel, details)},
+		{of: "interceptor/otelgate/...", own: []string{"gate", "internal/..."}, external: otel},
+		{of: "interceptor/httpgate/...", own: shared, external: slices.Concat(otel, details)},
+		{of: "interceptor/connectgate/...", own: shared,
+			external: slices.Concat(otel, details, []string{"connectrpc.com/connect/..."})},
+		{of: "interceptor/grpcgate/...", own: shared, external: slices.Concat(otel, details, grpc)},
+		{of: "interceptor/gatewaygate/...", own: shared,
+			external: slices.Concat(otel, details, grpc, []string{
+				"github.com/grpc-ecosystem/grpc-gateway/...", "google.golang.org/genproto/googleapis/api/..."})},
 	}
 }
 
 // A ban names what no library package may link, wherever its wall stands.
 type ban struct {
-	path, except, why string
+	of, except, why string
 }
 
 func (h *House) bans() []ban {
 	return []ban{
-		{path: h.Module + "/demo", why: "the demo uses the kit, never the other way round"},
-		{path: h.Module + "/gen", except: h.Module + "/gen/rpcgate/v1",
+		{of: h.Module + "/demo/...", why: "the demo uses the kit, never the other way round"},
+		{of: h.Module + "/gen/...", except: h.Module + "/gen/rpcgate/v1",
 			why: "stubs in gen/ pull grpc into every program"},
-		{path: "go.opentelemetry.io/otel/sdk", why: "the SDK is the choice of the program, a library uses the API"},
-		{path: "go.opentelemetry.io/otel/exporters", why: "exporters are the choice of the program"},
-		{path: "modernc.org", why: "a database belongs to the demo"},
+		{of: "go.opentelemetry.io/otel/sdk/...", why: "the SDK is the choice of the program, a library uses the API"},
+		{of: "go.opentelemetry.io/otel/exporters/...", why: "exporters are the choice of the program"},
+		{of: "modernc.org/...", why: "a database belongs to the demo"},
 	}
 }
 
@@ -90,7 +91,7 @@ func checkWalls(h *House) []string {
 func wallOf(rel string) (wall, bool) {
 	var best wall
 	for _, w := range walls() {
-		if under(rel, w.of) && len(w.of) > len(best.of) {
+		if matches(w.of, rel) && len(w.of) > len(best.of) {
 			best = w
 		}
 	}
@@ -100,20 +101,25 @@ func wallOf(rel string) (wall, bool) {
 // outside says why a package may not link another, or nothing if it may.
 func (h *House) outside(rel string, w wall, linked string) string {
 	for _, b := range h.bans() {
-		if under(linked, b.path) && (b.except == "" || !under(linked, b.except)) {
+		if matches(b.of, linked) && linked != b.except {
 			return b.why
 		}
 	}
-	inside := func(dir string) bool { return under(linked, dir) }
-	if own, ok := h.rel(linked); ok {
-		inside = func(dir string) bool { return under(own, dir) }
-		if own == rel || slices.ContainsFunc(w.own, inside) {
-			return ""
-		}
-	} else if h.Packages[linked].Standard || slices.ContainsFunc(w.external, inside) {
+	own, ok := h.rel(linked)
+	if ok && (own == rel || matchesAny(w.own, own)) ||
+		!ok && (h.Packages[linked].Standard || matchesAny(w.external, linked)) {
 		return ""
 	}
 	return fmt.Sprintf("outside the wall of %s in internal/arch/walls.go", w.of)
+}
+
+func matches(pattern, importPath string) bool {
+	dir, below := strings.CutSuffix(pattern, "/...")
+	return importPath == dir || below && under(importPath, dir)
+}
+
+func matchesAny(patterns []string, importPath string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, importPath) })
 }
 
 // links walks everything a package links, breadth first, and says for each by whom it was found.
