@@ -14,8 +14,9 @@ const RequestIDHeader = "x-request-id"
 
 // What clients may send is bounded.
 const (
-	maxRequestID = 128
-	maxKey       = 128
+	maxRequestID    = 128
+	maxKey          = 128
+	maxForwardedFor = 1024
 )
 
 // Complete fills in what the options take from the client: key and priority.
@@ -31,6 +32,9 @@ func (h *Host) Complete(ctx context.Context, call gate.Call, md Metadata) gate.C
 
 // NeedsMetadata reports whether Complete has anything to do.
 func (h *Host) NeedsMetadata() bool { return h.PriorityHeader != "" || h.Key != nil }
+
+// NeedsRequest reports whether Weigh has anything to do.
+func (h *Host) NeedsRequest() bool { return h.Cost != nil || h.Size != nil }
 
 // Weigh fills in what the options take from the request message.
 func (h *Host) Weigh(ctx context.Context, call gate.Call, request any) gate.Call {
@@ -48,13 +52,17 @@ func RequestID(md Metadata) string { return Clean(md.Get(RequestIDHeader), maxRe
 
 // RemoteIP returns the address of the caller: that of the peer, or behind
 // trusted proxies the last address in X-Forwarded-For that is not one of
-// theirs.
+// theirs. It is empty for a peer without an address, such as one on a Unix
+// socket: all who come that way are not one caller.
 func (h *Host) RemoteIP(peer string, md Metadata) string {
 	ip := hostOf(peer)
+	if _, err := netip.ParseAddr(ip); err != nil {
+		return ""
+	}
 	if len(h.TrustedProxies) == 0 || !h.trusts(ip) {
 		return ip
 	}
-	hops := strings.Split(Clean(md.Get("x-forwarded-for"), 1024), ",")
+	hops := strings.Split(forwardedFor(md), ",")
 	for i := len(hops) - 1; i >= 0; i-- {
 		hop := hostOf(strings.TrimSpace(hops[i]))
 		if _, err := netip.ParseAddr(hop); err != nil {
@@ -66,6 +74,21 @@ func (h *Host) RemoteIP(peer string, md Metadata) string {
 		}
 	}
 	return ip
+}
+
+// forwardedFor is the header's value. If it stands there more than once all of it
+// counts: a proxy may add a line below the one that its client has sent. The end
+// is what proxies wrote, so the beginning is cut off if it is too long.
+func forwardedFor(md Metadata) string {
+	const name = "X-Forwarded-For"
+	value := md.Get(name)
+	if all, ok := md.(interface{ Values(key string) []string }); ok {
+		value = strings.Join(all.Values(name), ",")
+	}
+	if tooLong := len(value) - maxForwardedFor; tooLong > 0 {
+		value = value[tooLong:]
+	}
+	return Clean(value, maxForwardedFor)
 }
 
 func (h *Host) trusts(ip string) bool {

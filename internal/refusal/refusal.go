@@ -6,12 +6,11 @@ package refusal
 import (
 	"context"
 	"strconv"
+	"strings"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
-	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/rpcgate/rpcgate/gate"
@@ -80,6 +79,20 @@ func (r Refusal) Local() Refusal {
 	return r
 }
 
+// IsLocal reports whether the refusal is so marked.
+func (r Refusal) IsLocal() bool { return r.local }
+
+// WithPushback returns the refusal with the delay that a value of
+// [PushbackTrailer] says, for a call whose caller is told that already.
+func (r Refusal) WithPushback(value string) Refusal {
+	ms, err := strconv.ParseInt(value, 10, 32)
+	r.NoRetry = err != nil || ms < 0
+	if !r.NoRetry {
+		r.Delay = time.Duration(ms) * time.Millisecond
+	}
+	return r
+}
+
 // Rejection is what the refusal was made from.
 func (r Refusal) Rejection() *gate.Rejection { return r.rejection }
 
@@ -102,21 +115,8 @@ func (r Refusal) Details() []proto.Message {
 	return []proto.Message{
 		&errdetails.RetryInfo{RetryDelay: durationpb.New(r.Delay)},
 		&errdetails.ErrorInfo{Reason: reasonCode(r.rejection.Reason), Domain: Domain, Metadata: r.metadata()},
-		&errdetails.RequestInfo{RequestId: r.rejection.RequestID},
+		&errdetails.RequestInfo{RequestId: r.requestID()},
 	}
-}
-
-// Status is the refusal as google.rpc.Status.
-func (r Refusal) Status() (*spb.Status, error) {
-	s := &spb.Status{Code: int32(r.Code), Message: r.Message()}
-	for _, detail := range r.Details() {
-		packed, err := anypb.New(detail)
-		if err != nil {
-			return nil, err
-		}
-		s.Details = append(s.Details, packed)
-	}
-	return s, nil
 }
 
 // Message is the text of the error.
@@ -143,6 +143,10 @@ func (r Refusal) metadata() map[string]string {
 	}
 	return m
 }
+
+// requestID is that of the rejection, which may come from a gate that was told
+// anything, without what a protobuf string cannot hold.
+func (r Refusal) requestID() string { return strings.ToValidUTF8(r.rejection.RequestID, "") }
 
 // reasonCode is the reason as ErrorInfo wants it: in upper snake case.
 func reasonCode(r gate.Reason) string {

@@ -1,0 +1,98 @@
+package refusal
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	spb "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/types/known/anypb"
+
+	"github.com/rpcgate/rpcgate/gate"
+)
+
+// The details are packed by hand: three small messages, of which two hold one
+// value each and one is the same for all refusals of a reason. Reflection takes
+// longer than the rest of a refusal. The tests hold the bytes against those of
+// proto.Marshal.
+const (
+	typeRetryInfo   = "type.googleapis.com/google.rpc.RetryInfo"
+	typeErrorInfo   = "type.googleapis.com/google.rpc.ErrorInfo"
+	typeRequestInfo = "type.googleapis.com/google.rpc.RequestInfo"
+)
+
+// Status is the refusal as google.rpc.Status. It shares memory with other
+// refusals and must not be changed.
+func (r Refusal) Status() *spb.Status {
+	return &spb.Status{Code: int32(r.Code), Message: r.Message(), Details: r.Packed()}
+}
+
+// Packed are the [Refusal.Details] as they are sent. They share memory with
+// other refusals and must not be changed.
+func (r Refusal) Packed() []*anypb.Any {
+	return []*anypb.Any{
+		{TypeUrl: typeRetryInfo, Value: packRetryInfo(r.Delay)},
+		r.packErrorInfo(),
+		{TypeUrl: typeRequestInfo, Value: appendString(nil, 1, r.requestID())},
+	}
+}
+
+// packRetryInfo packs RetryInfo{retry_delay = 1: Duration{seconds = 1, nanos = 2}}.
+func packRetryInfo(d time.Duration) []byte {
+	const longest = 1 + 10 + 1 + 5 // two tags, an int64 and a positive int32
+	duration := make([]byte, 0, longest)
+	duration = appendVarint(duration, 1, uint64(d/time.Second))
+	duration = appendVarint(duration, 2, uint64(d%time.Second))
+	b := make([]byte, 0, 2+longest)
+	b = protowire.AppendTag(b, 1, protowire.BytesType)
+	return protowire.AppendBytes(b, duration)
+}
+
+// packErrorInfo returns ErrorInfo{reason = 1, domain = 2, metadata = 3}.
+func (r Refusal) packErrorInfo() *anypb.Any {
+	reason := r.rejection.Reason
+	if !r.withState && !r.local && int(reason) < len(errorInfos) {
+		return errorInfos[reason]
+	}
+	b := packReason(reason)
+	m := r.metadata()
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		var entry []byte
+		entry = appendString(entry, 1, key)
+		entry = appendString(entry, 2, m[key])
+		b = protowire.AppendTag(b, 3, protowire.BytesType)
+		b = protowire.AppendBytes(b, entry)
+	}
+	return &anypb.Any{TypeUrl: typeErrorInfo, Value: b}
+}
+
+func packReason(r gate.Reason) []byte {
+	return appendString(appendString(nil, 1, reasonCode(r)), 2, Domain)
+}
+
+// errorInfos has what is the same for all refusals of a reason, by the reason.
+var errorInfos = func() (infos [gate.ReasonDraining + 1]*anypb.Any) {
+	for reason := range infos {
+		infos[reason] = &anypb.Any{TypeUrl: typeErrorInfo, Value: packReason(gate.Reason(reason))}
+	}
+	return infos
+}()
+
+// appendVarint and appendString append a field, unless it has the value that
+// proto3 leaves out.
+func appendVarint(b []byte, field protowire.Number, v uint64) []byte {
+	if v == 0 {
+		return b
+	}
+	b = protowire.AppendTag(b, field, protowire.VarintType)
+	return protowire.AppendVarint(b, v)
+}
+
+func appendString(b []byte, field protowire.Number, s string) []byte {
+	if s == "" {
+		return b
+	}
+	b = protowire.AppendTag(b, field, protowire.BytesType)
+	return protowire.AppendString(b, s)
+}
