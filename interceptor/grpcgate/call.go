@@ -1,0 +1,75 @@
+package grpcgate
+
+import (
+	"context"
+	"strings"
+
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+
+	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/internal/host"
+)
+
+// call is what the gate is told about a call. The request is nil if it was not
+// read yet.
+func (s *server) call(ctx context.Context, route string, req any) gate.Call {
+	call := gate.Call{Route: route, Caller: s}
+	if s.host.NeedsMetadata() {
+		call = s.host.Complete(ctx, call, incoming{ctx})
+	}
+	if s.host.NeedsRequest() {
+		call = s.host.Weigh(ctx, call, req)
+	}
+	return call
+}
+
+// Identify finds the id of the request and the address of the caller. It makes a
+// server the gate.Caller of all its calls, so that only those that somebody
+// looks at pay for it.
+func (s *server) Identify(ctx context.Context) (requestID, remoteIP string) {
+	md := incoming{ctx}
+	requestID = host.RequestID(md)
+	if p, ok := peer.FromContext(ctx); ok && p.Addr != nil {
+		// Not the type of the address: ServeHTTP has one of its own.
+		remoteIP = s.host.RemoteIP(p.Addr.String(), md)
+	}
+	return requestID, remoteIP
+}
+
+// incoming is the metadata that the caller sent.
+type incoming struct{ ctx context.Context }
+
+// Get returns the first value of a key.
+func (md incoming) Get(key string) string { return first(md.Values(key)) }
+
+// Values returns all values of a key.
+func (md incoming) Values(key string) []string { return metadata.ValueFromIncomingContext(md.ctx, key) }
+
+// outgoing is the metadata that a client sends.
+type outgoing struct{ ctx context.Context }
+
+// Get returns the first value of a key.
+func (md outgoing) Get(key string) string { return first(md.Values(key)) }
+
+// Values returns all values of a key.
+func (md outgoing) Values(key string) []string {
+	sent, _ := metadata.FromOutgoingContext(md.ctx)
+	return sent.Get(strings.ToLower(key))
+}
+
+// received is the metadata of a call that does not exist yet; see [TapHandle].
+type received struct{ metadata.MD }
+
+// Get returns the first value of a key.
+func (md received) Get(key string) string { return first(md.Values(key)) }
+
+// Values returns all values of a key.
+func (md received) Values(key string) []string { return md.MD.Get(key) }
+
+func first(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return values[0]
+}

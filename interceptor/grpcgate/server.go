@@ -1,0 +1,109 @@
+package grpcgate
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+
+	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/internal/host"
+)
+
+// ServerOptions returns the options that put a in front of all calls of a
+// server, unary and streaming. They are chained interceptors, so they go
+// together with others: those of options that stand further left, and the one of
+// grpc.UnaryInterceptor, run before the gate, the rest once a call is admitted.
+//
+// Put the gate before what is expensive and after what must see every call, such
+// as recovery, logging or authentication. A nil a or an option with a bad value
+// is a mistake of the program and panics.
+func ServerOptions(a gate.Admitter, opts ...Option) []grpc.ServerOption {
+	s := newServer(a, opts)
+	return []grpc.ServerOption{
+		grpc.ChainUnaryInterceptor(s.unary),
+		grpc.ChainStreamInterceptor(s.stream),
+	}
+}
+
+// UnaryServerInterceptor returns the interceptor for unary calls that
+// [ServerOptions] installs. Together with [StreamServerInterceptor] of the same
+// Admitter it shares that Admitter's limit.
+func UnaryServerInterceptor(a gate.Admitter, opts ...Option) grpc.UnaryServerInterceptor {
+	return newServer(a, opts).unary
+}
+
+// StreamServerInterceptor returns the interceptor for streams that
+// [ServerOptions] installs. When a stream holds its place is up to the
+// [gate.StreamMode] of its route:
+//
+//   - HoldStream, the default: from its beginning to its end. A stream that is
+//     refused is refused before a message of it is read.
+//   - HoldOpening: until the first response message was sent.
+//   - HoldMessage: from when a message was received until the handler asks for
+//     the next one or returns, so an idle stream holds nothing, and neither does
+//     what a handler does after it got io.EOF. A message that is refused has been
+//     read: RecvMsg fills it in and returns the refusal. A handler that returns
+//     this error ends the stream with it. One that goes on can tell the client of
+//     the refusal in a message of its own, and call RecvMsg again.
+//     [gate.LeaseFromContext] has nothing to release in this mode. Spans tell of
+//     the first message and of the first refused one only; metrics and logs count
+//     all.
+func StreamServerInterceptor(a gate.Admitter, opts ...Option) grpc.StreamServerInterceptor {
+	return newServer(a, opts).stream
+}
+
+// server is a gate as the interceptors of a server use it.
+type server struct {
+	host *host.Host
+}
+
+func newServer(a gate.Admitter, opts []Option) *server {
+	return &server{host: host.Must(pkg, a, opts)}
+}
+
+func (s *server) unary(
+	ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler,
+) (any, error) {
+	if s.host.Passes(ctx, info.FullMethod) {
+		resp, err := handler(ctx, req)
+		return resp, s.answer(ctx, nil, err)
+	}
+	admitted, lease, err := s.host.Acquire(ctx, s.call(ctx, info.FullMethod, req))
+	if err != nil {
+		return nil, s.answer(ctx, nil, s.notAdmitted(ctx, err))
+	}
+	// Deferred, so that a panic or a runtime.Goexit of the handler gives the
+	// place back, too.
+	defer lease.Release()
+	resp, err := handler(admitted, req)
+	return resp, s.answer(ctx, nil, err)
+}
+
+func (s *server) stream(
+	srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler,
+) error {
+	ctx := stream.Context()
+	if s.host.Passes(ctx, info.FullMethod) {
+		return s.answer(ctx, stream, handler(srv, stream))
+	}
+	call := s.call(ctx, info.FullMethod, nil)
+	call.UnknownRoute = srv == nil // grpc.UnknownServiceHandler
+	if s.host.StreamMode(info.FullMethod) == gate.HoldMessage {
+		m := &messageStream{
+			heldStream: heldStream{stream, s.host.Mark(ctx)},
+			server:     s, call: call, messages: s.host.Messages(ctx),
+		}
+		defer m.end()
+		return s.answer(ctx, stream, handler(srv, m))
+	}
+	admitted, lease, err := s.host.Acquire(ctx, call)
+	if err != nil {
+		return s.answer(ctx, stream, s.notAdmitted(ctx, err))
+	}
+	defer lease.Release()
+	held := heldStream{stream, admitted}
+	if s.host.StreamMode(info.FullMethod) == gate.HoldOpening {
+		return s.answer(ctx, stream, handler(srv, &openingStream{heldStream: held, lease: lease}))
+	}
+	return s.answer(ctx, stream, handler(srv, &held))
+}
