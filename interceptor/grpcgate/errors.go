@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/rpcgate/rpcgate/internal/refusal"
+	"github.com/rpcgate/rpcgate/internal/refusal/details"
 )
 
 // refused is the error of a refused call: a status for grpc-go, and underneath
@@ -38,7 +39,7 @@ func (e *failed) Error() string              { return e.status.String() }
 func (e *failed) Unwrap() error              { return e.cause }
 
 func newRefused(r refusal.Refusal, cause error) *refused {
-	return &refused{status: status.FromProto(r.Status()), refusal: r, cause: cause, local: r.IsLocal()}
+	return &refused{status: status.FromProto(details.Status(r)), refusal: r, cause: cause, local: r.IsLocal()}
 }
 
 // notAdmitted is the error of a call or a message that the gate did not admit:

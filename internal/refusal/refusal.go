@@ -1,6 +1,7 @@
 // Package refusal says how clients are told that a call was refused. It is the
-// one place that knows the codes, details, headers and texts; the hosts only
-// put them on their wire.
+// one place that knows the codes, headers and texts; the hosts only put them on
+// their wire. Package details, below it, makes google.rpc messages of a refusal:
+// it is apart so that a host without protobuf need not link it.
 package refusal
 
 import (
@@ -8,10 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/rpcgate/rpcgate/gate"
 )
@@ -109,16 +106,6 @@ func (r Refusal) RetryAfter() string {
 	return strconv.FormatInt(int64(roundUp(r.Delay, time.Second)/time.Second), 10)
 }
 
-// Details are the google.rpc details of the refusal: RetryInfo, ErrorInfo and
-// RequestInfo, in this order.
-func (r Refusal) Details() []proto.Message {
-	return []proto.Message{
-		&errdetails.RetryInfo{RetryDelay: durationpb.New(r.Delay)},
-		&errdetails.ErrorInfo{Reason: reasonCode(r.rejection.Reason), Domain: Domain, Metadata: r.metadata()},
-		&errdetails.RequestInfo{RequestId: r.requestID()},
-	}
-}
-
 // Message is the text of the error.
 func (r Refusal) Message() string {
 	if r.local {
@@ -127,8 +114,9 @@ func (r Refusal) Message() string {
 	return Message
 }
 
-// metadata is that of ErrorInfo: nothing, unless it was asked for.
-func (r Refusal) metadata() map[string]string {
+// State is what else the client may know: nothing, unless it was asked for. It
+// goes into the metadata of google.rpc.ErrorInfo.
+func (r Refusal) State() map[string]string {
 	if !r.withState && !r.local {
 		return nil
 	}
@@ -137,19 +125,23 @@ func (r Refusal) metadata() map[string]string {
 		m["side"] = "client"
 	}
 	if r.withState {
-		m["gate"] = r.rejection.Gate
+		m["gate"] = strings.ToValidUTF8(r.rejection.Gate, "")
 		m["in_flight"] = strconv.FormatInt(r.rejection.InFlight, 10)
 		m["limit"] = strconv.FormatInt(r.rejection.Limit, 10)
 	}
 	return m
 }
 
-// requestID is that of the rejection, which may come from a gate that was told
-// anything, without what a protobuf string cannot hold.
-func (r Refusal) requestID() string { return strings.ToValidUTF8(r.rejection.RequestID, "") }
+// RequestID is that of the rejection, which may come from a gate that was told
+// anything, without what a protobuf or JSON string cannot hold.
+func (r Refusal) RequestID() string { return strings.ToValidUTF8(r.rejection.RequestID, "") }
 
-// reasonCode is the reason as ErrorInfo wants it: in upper snake case.
-func reasonCode(r gate.Reason) string {
+// Reason is the rejection's reason as google.rpc.ErrorInfo wants it: in upper
+// snake case.
+func (r Refusal) Reason() string { return ReasonCode(r.rejection.Reason) }
+
+// ReasonCode is what [Refusal.Reason] is for the given reason.
+func ReasonCode(r gate.Reason) string {
 	switch r {
 	case gate.ReasonLimit:
 		return "LIMIT"

@@ -1,15 +1,21 @@
-package refusal
+// Package details makes google.rpc messages of a refusal: RetryInfo, ErrorInfo
+// and RequestInfo, in this order.
+package details
 
 import (
 	"maps"
 	"slices"
 	"time"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/internal/refusal"
 )
 
 // The details are packed by hand: three small messages, of which two hold one
@@ -24,17 +30,26 @@ const (
 
 // Status is the refusal as google.rpc.Status. It shares memory with other
 // refusals and must not be changed.
-func (r Refusal) Status() *spb.Status {
-	return &spb.Status{Code: int32(r.Code), Message: r.Message(), Details: r.Packed()}
+func Status(r refusal.Refusal) *spb.Status {
+	return &spb.Status{Code: int32(r.Code), Message: r.Message(), Details: Packed(r)}
 }
 
-// Packed are the [Refusal.Details] as they are sent. They share memory with
-// other refusals and must not be changed.
-func (r Refusal) Packed() []*anypb.Any {
+// Messages are the details as messages, for whoever needs their JSON.
+func Messages(r refusal.Refusal) []proto.Message {
+	return []proto.Message{
+		&errdetails.RetryInfo{RetryDelay: durationpb.New(r.Delay)},
+		&errdetails.ErrorInfo{Reason: r.Reason(), Domain: refusal.Domain, Metadata: r.State()},
+		&errdetails.RequestInfo{RequestId: r.RequestID()},
+	}
+}
+
+// Packed are the [Messages] as they are sent. They share memory with other
+// refusals and must not be changed.
+func Packed(r refusal.Refusal) []*anypb.Any {
 	return []*anypb.Any{
 		{TypeUrl: typeRetryInfo, Value: packRetryInfo(r.Delay)},
-		r.packErrorInfo(),
-		{TypeUrl: typeRequestInfo, Value: appendString(nil, 1, r.requestID())},
+		packErrorInfo(r),
+		{TypeUrl: typeRequestInfo, Value: appendString(nil, 1, r.RequestID())},
 	}
 }
 
@@ -50,17 +65,16 @@ func packRetryInfo(d time.Duration) []byte {
 }
 
 // packErrorInfo returns ErrorInfo{reason = 1, domain = 2, metadata = 3}.
-func (r Refusal) packErrorInfo() *anypb.Any {
-	reason := r.rejection.Reason
-	if !r.withState && !r.local && int(reason) < len(errorInfos) {
+func packErrorInfo(r refusal.Refusal) *anypb.Any {
+	reason, state := r.Rejection().Reason, r.State()
+	if len(state) == 0 && int(reason) < len(errorInfos) {
 		return errorInfos[reason]
 	}
 	b := packReason(reason)
-	m := r.metadata()
-	for _, key := range slices.Sorted(maps.Keys(m)) {
+	for _, key := range slices.Sorted(maps.Keys(state)) {
 		var entry []byte
 		entry = appendString(entry, 1, key)
-		entry = appendString(entry, 2, m[key])
+		entry = appendString(entry, 2, state[key])
 		b = protowire.AppendTag(b, 3, protowire.BytesType)
 		b = protowire.AppendBytes(b, entry)
 	}
@@ -68,7 +82,7 @@ func (r Refusal) packErrorInfo() *anypb.Any {
 }
 
 func packReason(r gate.Reason) []byte {
-	return appendString(appendString(nil, 1, reasonCode(r)), 2, Domain)
+	return appendString(appendString(nil, 1, refusal.ReasonCode(r)), 2, refusal.Domain)
 }
 
 // errorInfos has what is the same for all refusals of a reason, by the reason.
