@@ -1,0 +1,124 @@
+package gatelog
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/rpcgate/rpcgate/gate"
+)
+
+// mayDetail reports whether the gate may write one more line of detail in this
+// interval, and counts it.
+func (g *gateLog) mayDetail(most int) bool {
+	if g.details.Load() >= int64(most) { // so that a flood does not count on
+		return false
+	}
+	return g.details.Add(1) <= int64(most)
+}
+
+// inBurst reports whether a decision is part of a burst, and begins one if it is
+// the first rejection in an interval. As long as there is no burst an accepted
+// call pays for one look at an atomic number.
+func (g *gateLog) inBurst(l *Logger, rejected bool) bool {
+	if l.config.burstLines == 0 || !rejected && g.burstLeft.Load() <= 0 {
+		return false
+	}
+	now := l.now()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if rejected {
+		if !g.rejected || now-g.lastRejection >= l.config.interval {
+			g.burstLeft.Store(int64(l.config.burstLines))
+			g.burstEnd = now + l.config.burstTime
+		}
+		g.rejected, g.lastRejection = true, now
+	}
+	if now >= g.burstEnd {
+		g.burstLeft.Store(0)
+	}
+	if g.burstLeft.Load() <= 0 {
+		return false
+	}
+	g.burstLeft.Add(-1)
+	return true
+}
+
+// writeDecision writes all that is known of one decision. why is "sample" or
+// "burst".
+func (l *Logger) writeDecision(ctx context.Context, r *row, e *gate.Event, why string) {
+	level := l.config.calm
+	if e.Decision.Rejected() && !e.DryRun {
+		level = l.config.overload
+	}
+	if !l.log.Enabled(ctx, level) {
+		return
+	}
+	call := e.Call.Resolved(ctx)
+	attrs := make([]slog.Attr, 0, 17)
+	attrs = append(attrs,
+		slog.String("gate", r.gate),
+		slog.String("route", clean(call.Route)), // the row may be that of others
+		slog.String("request_id", clean(call.RequestID)),
+		slog.String("decision", e.Decision.String()),
+	)
+	if e.Decision.Rejected() {
+		attrs = append(attrs, slog.String("reason", e.Reason.String()))
+	}
+	attrs = append(attrs,
+		slog.Int64("waited_ms", e.WaitedMs()),
+		slog.Int64("in_flight", e.InFlight),
+		slog.Int64("limit", e.Limit),
+		slog.Int("waiting", e.Waiting),
+	)
+	if e.Rejection != nil {
+		attrs = append(attrs, slog.Int64("retry_delay_ms", e.Rejection.RetryDelay.Milliseconds()))
+	}
+	attrs = appendCaller(attrs, &call)
+	if e.DryRun {
+		attrs = append(attrs, slog.Bool("dry_run", true))
+	}
+	attrs = append(attrs, slog.String("detail", why))
+	l.log.LogAttrs(ctx, level, "gate decision", attrs...)
+}
+
+// writeHeld writes that a lease is held too long.
+func (l *Logger) writeHeld(ctx context.Context, r *row, e *gate.Event) {
+	if !l.log.Enabled(ctx, l.config.overload) {
+		return
+	}
+	call := e.Call.Resolved(ctx)
+	attrs := make([]slog.Attr, 0, 10)
+	attrs = append(attrs,
+		slog.String("gate", r.gate),
+		slog.String("route", clean(call.Route)),
+		slog.String("request_id", clean(call.RequestID)),
+		slog.Int64("held_ms", e.Held.Milliseconds()),
+		slog.Int64("in_flight", e.InFlight),
+		slog.Int64("limit", e.Limit),
+	)
+	l.log.LogAttrs(ctx, l.config.overload, "gate lease held too long", appendCaller(attrs, &call)...)
+}
+
+// appendCaller adds what the call says of itself beyond its route and id, as far
+// as it does.
+func appendCaller(attrs []slog.Attr, call *gate.Call) []slog.Attr {
+	if call.RemoteIP != "" {
+		attrs = append(attrs, slog.String("remote_ip", clean(call.RemoteIP)))
+	}
+	if call.Key != "" {
+		attrs = append(attrs, slog.String("key", clean(call.Key)))
+	}
+	if call.Priority != gate.Normal {
+		attrs = append(attrs, slog.String("priority", call.Priority.String()))
+	}
+	if call.Cost > 1 {
+		attrs = append(attrs, slog.Int64("cost", call.Cost))
+	}
+	return attrs
+}
+
+// ms is d in milliseconds with two decimals.
+func ms(d time.Duration) float64 {
+	return float64(d.Round(10*time.Microsecond).Microseconds()) / 1000
+}
