@@ -47,6 +47,9 @@ func (g *Gate) acquireSlow(ctx context.Context, a *arrival, w wait) (Lease, erro
 			v, reason = refuse, short
 		}
 	}
+	if v != admit && !a.observed {
+		a.observed = g.pressureObserved()
+	}
 	switch {
 	case v == admit:
 		return g.admit(ctx, a)

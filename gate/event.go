@@ -140,7 +140,7 @@ func (g *Gate) tell(ctx context.Context, o Observer, e Event) {
 			g.observerPanics.Add(1)
 		}
 	}()
-	if o.Enabled(ctx) {
+	if o.Enabled(ctx) || e.underPressure() && observesPressure(o) {
 		o.OnEvent(ctx, e)
 	}
 }

@@ -111,21 +111,7 @@ func (g *Gate) Snapshot() Snapshot {
 	g.mu.Lock()
 	g.clocked.Store(true)
 	g.setPlain()
-	s := Snapshot{
-		Name: g.name, Limit: g.limit, InFlight: g.inFlight + g.passing,
-		Waiting: g.queue.total, MaxWaiting: g.maxWaiting(), MaxWait: g.config.maxWait,
-		Draining: g.draining, DryRun: g.dryRun,
-		Totals: g.exportTotals(), Keys: len(g.keys),
-		ObserverPanics: g.observerPanics.Load(),
-	}
-	for l, n := range g.queue.length {
-		if n > 0 {
-			if s.WaitingBy == nil {
-				s.WaitingBy = make(map[Priority]int, levels)
-			}
-			s.WaitingBy[Priority(l-1)] = n
-		}
-	}
+	s := g.numbers()
 	held := g.holders(now)
 	g.mu.Unlock()
 

@@ -1,0 +1,51 @@
+package gate
+
+import (
+	"context"
+	"time"
+)
+
+// Waiter is a call that waits at a gate. In a dry run it has been let through and
+// its place in the queue is waiting.
+type Waiter struct {
+	// Route, RequestID, RemoteIP and Key are those of the Call.
+	Route     string   `json:"route"`
+	RequestID string   `json:"request_id"`
+	RemoteIP  string   `json:"remote_ip"`
+	Key       string   `json:"key,omitempty"`
+	Priority  Priority `json:"priority"`
+	Cost      int64    `json:"cost"` // units asked for
+	// Waited is how long the call has been waiting.
+	Waited time.Duration `json:"waited_ns"`
+}
+
+// Waiters lists the calls that wait, the next to be served first. It holds the
+// gate's lock for as long as it takes to copy them, so it is for people, not for
+// every call.
+func (g *Gate) Waiters() []Waiter {
+	type waiting struct {
+		call  Call
+		ctx   context.Context
+		want  int64
+		since int64
+	}
+	now := g.now()
+	g.mu.Lock()
+	all := make([]waiting, 0, g.queue.total)
+	for l := levels - 1; l >= 0; l-- {
+		for s := g.queue.first[l]; s != nil; s = s.next {
+			all = append(all, waiting{s.call, s.ctx, s.want, s.since})
+		}
+	}
+	g.mu.Unlock()
+
+	waiters := make([]Waiter, len(all))
+	for i, w := range all {
+		call := w.call.Resolved(w.ctx)
+		waiters[i] = Waiter{
+			Route: call.Route, RequestID: call.RequestID, RemoteIP: call.RemoteIP, Key: call.Key,
+			Priority: call.Priority, Cost: w.want, Waited: time.Duration(max(now-w.since, 0)),
+		}
+	}
+	return waiters
+}
