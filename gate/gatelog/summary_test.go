@@ -37,7 +37,7 @@ func TestOneLineForEachRouteAndInterval(t *testing.T) {
 		time.Sleep(30*time.Second - 1)
 		synctest.Wait()
 		out.expect(t)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		out.expect(t,
 			`level=WARN msg="gate summary" gate=db route=/a accepted=1 rejected=4 rejected_queue_full=3 rejected_wait_timeout=1 abandoned=2 waited_ms_mean=20 waited_ms_p95=100 waited_ms_max=100 peak_in_flight=16 limit=16 interval_s=60`,
