@@ -8,6 +8,7 @@ import (
 // Waiter is a call that waits at a gate. In a dry run it has been let through and
 // its place in the queue is waiting.
 type Waiter struct {
+	Call Call `json:"-"`
 	// Route, RequestID, RemoteIP and Key are those of the Call.
 	Route     string   `json:"route"`
 	RequestID string   `json:"request_id"`
@@ -43,7 +44,7 @@ func (g *Gate) Waiters() []Waiter {
 	for i, w := range all {
 		call := w.call.Resolved(w.ctx)
 		waiters[i] = Waiter{
-			Route: call.Route, RequestID: call.RequestID, RemoteIP: call.RemoteIP, Key: call.Key,
+			Call: call, Route: call.Route, RequestID: call.RequestID, RemoteIP: call.RemoteIP, Key: call.Key,
 			Priority: call.Priority, Cost: w.want, Waited: time.Duration(max(now-w.since, 0)),
 		}
 	}
