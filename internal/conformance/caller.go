@@ -1,0 +1,115 @@
+package conformance
+
+import (
+	"context"
+	"time"
+
+	"github.com/rpcgate/rpcgate/gate"
+)
+
+func callerCases() []Case {
+	return []Case{
+		{Name: "CallerWhoLeavesWhileWaitingIsNoRejection", Run: cancelWaiting},
+		{Name: "WaitEndsWithTheCallersDeadline", Run: deadlineWaiting},
+		{Name: "WaitLeavesHalfOfTheDeadlineForTheWork", Run: halfDeadline},
+		{Name: "PlaceIsHeldUntilTheHandlerIsDone", Run: callerGone},
+		{Name: "MalformedRequestTakesNoPlaceForGood", Shapes: []Shape{Unary}, Run: malformed},
+	}
+}
+
+func cancelWaiting(e *Env) {
+	g := e.gate(gate.WithMaxWait(time.Minute))
+	release := e.fill(g)
+	defer release()
+	c := e.start(g, e.unreachable())
+	ctx, cancel := context.WithCancel(e.Context())
+	defer cancel()
+	result := e.background(func() error {
+		_, err := e.call(ctx, c, "hello")
+		return err
+	})
+	if n := g.Waiting(); n != 1 {
+		e.Fatalf("%d waiting, want 1", n)
+	}
+	cancel()
+	if f := e.failure(result()); e.Host.Carriers(e.Shape).Code && f.Code != codeCanceled {
+		e.Errorf("got %v, want Canceled", f)
+	}
+	e.totals(g, 1, 0, 1)
+	if n := g.Waiting(); n != 0 {
+		e.Errorf("%d waiting after the caller has gone", n)
+	}
+}
+
+func deadlineWaiting(e *Env) {
+	g := e.gate(gate.WithMaxWait(time.Minute), gate.WithDeadlineShare(1))
+	defer e.fill(g)()
+	c := e.start(g, e.unreachable())
+	ctx, cancel := context.WithTimeout(e.Context(), 2*time.Second)
+	defer cancel()
+	start := time.Now()
+	f := e.refused(ctx, c, nil)
+	// The end of the wait and that of the deadline are the same moment.
+	if e.Host.Carriers(e.Shape).Code && f.Code != codeDeadlineExceeded && f.Code != codeResourceExhausted {
+		e.Errorf("got %v, want DeadlineExceeded", f)
+	}
+	e.took(start, 2*time.Second)
+}
+
+func halfDeadline(e *Env) {
+	g := e.gate(gate.WithMaxWait(time.Minute))
+	defer e.fill(g)()
+	c := e.start(g, e.unreachable())
+	ctx, cancel := context.WithTimeout(e.Context(), 2*time.Second)
+	defer cancel()
+	start := time.Now()
+	want := busy("WAIT_TIMEOUT")
+	// One second is left, and the delay is at least that.
+	want.noRetry = true
+	e.checkRefusal(e.refused(ctx, c, nil), e.Shape, want)
+	e.took(start, time.Second)
+}
+
+// callerGone has a handler that does not look at its context.
+func callerGone(e *Env) {
+	g := e.gate()
+	hold := make(chan struct{})
+	c := e.start(g, func(ctx context.Context, shape Shape, s Stream) error {
+		<-hold
+		return recvAll(s)
+	})
+	ctx, cancel := context.WithCancel(e.Context())
+	defer cancel()
+	result := e.background(func() error {
+		_, err := e.call(ctx, c, "hello")
+		return err
+	})
+	e.inFlight(g, 1)
+	cancel()
+	if f := e.failure(result()); e.Host.Carriers(e.Shape).Code && f.Code != codeCanceled {
+		e.Errorf("got %v, want Canceled", f)
+	}
+	e.inFlight(g, 1)
+	close(hold)
+	e.inFlight(g, 0)
+}
+
+func malformed(e *Env) {
+	g := e.gate(gate.WithMaxWait(0))
+	c := e.start(g, e.unreachable())
+	for range 3 {
+		e.failure(c.Malformed(e.Context()))
+	}
+	e.inFlight(g, 0)
+
+	release := e.fill(g)
+	defer release()
+	f := e.failure(c.Malformed(e.Context()))
+	if e.Host.BeforeDecode {
+		e.checkRefusal(f, Unary, busy("LIMIT"))
+		return
+	}
+	if can := e.Host.Carriers(Unary); can.Code && f.Code == codeResourceExhausted {
+		e.Errorf("got %v: the host gates before the request is read, and does not say so", f)
+	}
+}

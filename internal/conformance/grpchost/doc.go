@@ -1,0 +1,2 @@
+// Package grpchost has the hosts of package grpcgate for the conformance table.
+package grpchost

@@ -1,0 +1,180 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"testing"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/interceptor"
+)
+
+// Shape is what a call looks like.
+type Shape int
+
+// The shapes.
+const (
+	Unary Shape = iota
+	ClientStream
+	ServerStream
+	BidiStream
+)
+
+// Shapes are all of them.
+func Shapes() []Shape { return []Shape{Unary, ClientStream, ServerStream, BidiStream} }
+
+// String is the name of the shape's method in rpcgate.test.v1.EchoService.
+func (s Shape) String() string {
+	return [...]string{"Unary", "ClientStream", "ServerStream", "BidiStream"}[s]
+}
+
+// Route is the route of the shape's method.
+func (s Shape) Route() string { return "/rpcgate.test.v1.EchoService/" + s.String() }
+
+// RemoteIP is the address that all clients have, on a port of their own.
+const RemoteIP = "192.0.2.7"
+
+// Host is one way to put a gate into a server.
+type Host struct {
+	// Name is its column in the matrix.
+	Name string
+	// Shapes are the calls it can serve.
+	Shapes []Shape
+	// Carriers says what a client of the host gets to see of a refusal.
+	Carriers func(Shape) Carriers
+	// BeforeDecode says that unary calls are gated before their body is read.
+	BeforeDecode bool
+	// Lacks names the cases that the host cannot pass, with the reason. A
+	// reason is a property of the protocol, never of our code.
+	Lacks map[string]string
+	// Start serves until the test ends (t.Cleanup) and returns a client of
+	// the server, which sees it come from [RemoteIP]. It is called inside of a
+	// synctest bubble, for each server of a case.
+	Start func(t testing.TB, s Setup) Client
+}
+
+func (h Host) has(s Shape) bool { return slices.Contains(h.Shapes, s) }
+
+// Setup is what a host serves.
+type Setup struct {
+	Admitter gate.Admitter
+	Options  []interceptor.Option
+	// Handler answers all echo calls, behind the gate; nil: [Echo].
+	Handler Handler
+}
+
+// Handler answers a call of any shape. Outside of the gate the host recovers
+// panics and answers Internal.
+type Handler func(ctx context.Context, shape Shape, s Stream) error
+
+// Stream is a call as its handler sees it. A request that is not a stream is one
+// Recv with io.EOF after it, a response that is not a stream is one Send.
+type Stream interface {
+	Recv() (string, error)
+	Send(text string) error
+}
+
+// Echo sends back what it receives: of a ClientStream the last text.
+func Echo(_ context.Context, shape Shape, s Stream) error {
+	last := ""
+	for {
+		text, err := s.Recv()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if last = text; shape == ClientStream {
+			continue
+		}
+		if err := s.Send(text); err != nil {
+			return err
+		}
+	}
+	if shape == ClientStream {
+		return s.Send(last)
+	}
+	return nil
+}
+
+// Client calls the server of a host. The errors of calls are *Failure.
+type Client interface {
+	// Open begins a call. It may leave it to the first Recv to do so, and to
+	// report what went wrong, if the shape is Unary or ServerStream.
+	Open(ctx context.Context, shape Shape, header map[string]string) ClientCall
+	// Malformed makes a unary call whose body cannot be decoded.
+	Malformed(ctx context.Context) error
+	// Check makes the health check that is served beside the echo service.
+	Check(ctx context.Context) error
+}
+
+// ClientCall is a call as the client sees it, in the same form as [Stream].
+type ClientCall interface {
+	// Send sends a request. io.EOF means that Recv has the error.
+	Send(text string) error
+	CloseSend() error
+	// Recv returns a response, io.EOF at the end, or a *Failure.
+	Recv() (string, error)
+}
+
+// Carriers says what a client gets to see of a refusal.
+type Carriers struct {
+	Code       bool // of google.rpc
+	Details    bool // RetryInfo, ErrorInfo, RequestInfo
+	Pushback   bool // grpc-retry-pushback-ms, as metadata at the end
+	RetryAfter bool // Retry-After, as header or metadata
+	HTTPStatus bool
+	Message    bool
+}
+
+// Failure is the error of a call as a client sees it.
+type Failure struct {
+	Code       uint32 // of google.rpc; 0 if the host has no codes
+	Message    string
+	HTTPStatus int // 0 if it was not seen
+
+	RetryInfo   *errdetails.RetryInfo
+	ErrorInfo   *errdetails.ErrorInfo
+	RequestInfo *errdetails.RequestInfo
+
+	Pushback   []string
+	RetryAfter []string
+
+	// Dump is all that was seen, headers, trailers and body, as text: nothing
+	// internal may be in it.
+	Dump string
+}
+
+// Error describes the failure for the log of the test.
+func (f *Failure) Error() string {
+	return fmt.Sprintf("code %d (HTTP %d) %q", f.Code, f.HTTPStatus, f.Message)
+}
+
+// AddDetail puts a detail where it belongs.
+func (f *Failure) AddDetail(m proto.Message) {
+	switch m := m.(type) {
+	case *errdetails.RetryInfo:
+		f.RetryInfo = m
+	case *errdetails.ErrorInfo:
+		f.ErrorInfo = m
+	case *errdetails.RequestInfo:
+		f.RequestInfo = m
+	}
+	f.Dump += fmt.Sprintf("\n%s: %v", m.ProtoReflect().Descriptor().FullName(), m)
+}
+
+// The values of google.rpc.Code that the cases look for.
+const (
+	codeCanceled          = 1
+	codeUnknown           = 2
+	codeDeadlineExceeded  = 4
+	codeResourceExhausted = 8
+	codeInternal          = 13
+	codeUnavailable       = 14
+)

@@ -1,0 +1,58 @@
+package conformance
+
+import (
+	"testing"
+	"testing/synctest"
+)
+
+// Case is one row of the table: a promise that every host keeps.
+type Case struct {
+	// Name says the promise, as the name of a test.
+	Name string
+	// Shapes are those it is checked with; nil: all that the host has.
+	Shapes []Shape
+	// Run checks it. It runs in a bubble of its own.
+	Run func(e *Env)
+}
+
+// Cases is the table.
+func Cases() []Case {
+	var all []Case
+	for _, part := range [][]Case{
+		admitCases(), refusalCases(), callerCases(), handlerCases(), modeCases(), otherCases(),
+	} {
+		all = append(all, part...)
+	}
+	return all
+}
+
+// Run checks every case of the table against h, each as a subtest, and below it
+// one for each shape.
+func Run(t *testing.T, h Host) {
+	for _, c := range Cases() {
+		t.Run(c.Name, func(t *testing.T) {
+			if why := h.Lacks[c.Name]; why != "" {
+				t.Skip(why)
+			}
+			shapes := c.Shapes
+			if shapes == nil {
+				shapes = Shapes()
+			}
+			ran := false
+			for _, shape := range shapes {
+				if !h.has(shape) {
+					continue
+				}
+				ran = true
+				t.Run(shape.String(), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						c.Run(&Env{T: t, Host: h, Shape: shape})
+					})
+				})
+			}
+			if !ran {
+				t.Skip("the host does not serve these shapes")
+			}
+		})
+	}
+}
