@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/gate/internal/clean"
 )
 
 // mayDetail reports whether the gate may write one more line of detail in this
@@ -58,8 +59,8 @@ func (l *Logger) writeDecision(ctx context.Context, r *row, e *gate.Event, why s
 	attrs := make([]slog.Attr, 0, 17)
 	attrs = append(attrs,
 		slog.String("gate", r.gate),
-		slog.String("route", clean(call.Route)), // the row may be that of others
-		slog.String("request_id", clean(call.RequestID)),
+		slog.String("route", clean.String(call.Route)), // the row may be that of others
+		slog.String("request_id", clean.String(call.RequestID)),
 		slog.String("decision", e.Decision.String()),
 	)
 	if e.Decision.Rejected() {
@@ -91,8 +92,8 @@ func (l *Logger) writeHeld(ctx context.Context, r *row, e *gate.Event) {
 	attrs := make([]slog.Attr, 0, 10)
 	attrs = append(attrs,
 		slog.String("gate", r.gate),
-		slog.String("route", clean(call.Route)),
-		slog.String("request_id", clean(call.RequestID)),
+		slog.String("route", clean.String(call.Route)),
+		slog.String("request_id", clean.String(call.RequestID)),
 		slog.Int64("held_ms", e.Held.Milliseconds()),
 		slog.Int64("in_flight", e.InFlight),
 		slog.Int64("limit", e.Limit),
@@ -104,10 +105,10 @@ func (l *Logger) writeHeld(ctx context.Context, r *row, e *gate.Event) {
 // as it does.
 func appendCaller(attrs []slog.Attr, call *gate.Call) []slog.Attr {
 	if call.RemoteIP != "" {
-		attrs = append(attrs, slog.String("remote_ip", clean(call.RemoteIP)))
+		attrs = append(attrs, slog.String("remote_ip", clean.String(call.RemoteIP)))
 	}
 	if call.Key != "" {
-		attrs = append(attrs, slog.String("key", clean(call.Key)))
+		attrs = append(attrs, slog.String("key", clean.String(call.Key)))
 	}
 	if call.Priority != gate.Normal {
 		attrs = append(attrs, slog.String("priority", call.Priority.String()))

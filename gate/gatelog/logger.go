@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/gate/internal/clean"
 )
 
 // Logger writes what gates decide to a log; see the package's documentation. It
@@ -86,8 +87,8 @@ func (l *Logger) count(e *gate.Event) (g *gateLog, r *row, sampled bool) {
 	switch {
 	case e.Call.UnknownRoute:
 		route = otherRoute
-	case len(route) > maxString:
-		route = clean(route)
+	case len(route) > clean.MaxLen:
+		route = clean.String(route)
 	}
 	for {
 		g = (*l.gates.Load())[e.Gate]

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/rpcgate/rpcgate/gate/internal/clean"
 )
 
 // otherRoute is the row of the routes that have none of their own.
@@ -55,7 +57,7 @@ func (l *Logger) grow(gateName, route string) (*gateLog, *row) {
 		}
 	}
 	route = strings.Clone(route) // which may be a part of something large
-	r := &row{gate: g.name, route: clean(route)}
+	r := &row{gate: g.name, route: clean.String(route)}
 	rows = maps.Clone(rows)
 	rows[route] = r
 	g.rows.Store(&rows)

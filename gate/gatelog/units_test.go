@@ -3,10 +3,8 @@ package gatelog
 import (
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 )
 
 func TestBucketsHaveNoGapsAndAreNarrow(t *testing.T) {
@@ -45,33 +43,4 @@ func TestQuantileIsAtMostAnEighthTooHigh(t *testing.T) {
 	if got := new(histogram).quantile(0.95); got != 0 {
 		t.Errorf("p95 of nothing: %s", got)
 	}
-}
-
-func TestClean(t *testing.T) {
-	long := strings.Repeat("é", 200)
-	for _, tc := range []struct{ in, want string }{
-		{"", ""},
-		{"/orders.v1.OrderService/ListOpen", "/orders.v1.OrderService/ListOpen"},
-		{"a\nb\tc\x00", "a\uFFFDb\uFFFDc\uFFFD"},
-		{"a\xffb", "a\uFFFDb"},
-		{long, long[:256] + "…"},
-		{"a" + long, "a" + long[:254] + "…"}, // not in the middle of a rune
-		{strings.Repeat("\xff", 300), strings.Repeat("\uFFFD", 256) + "…"},
-	} {
-		if got := clean(tc.in); got != tc.want {
-			t.Errorf("clean(%q):\n got %q\nwant %q", tc.in, got, tc.want)
-		}
-	}
-}
-
-func FuzzClean(f *testing.F) {
-	f.Add("plain", 3)
-	f.Add("\xe2\x82", 100)
-	f.Fuzz(func(t *testing.T, s string, times int) {
-		s = strings.Repeat(s, min(max(times, 0), 300))
-		got := clean(s)
-		if !utf8.ValidString(got) || strings.ContainsAny(got, "\n\r\x1b") || len(got) > 3*maxString+len("…") {
-			t.Errorf("clean(%q) = %q", s, got)
-		}
-	})
 }

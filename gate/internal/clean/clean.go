@@ -1,4 +1,5 @@
-package gatelog
+// Package clean makes strings that clients chose fit to be kept and shown.
+package clean
 
 import (
 	"strings"
@@ -6,17 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// maxString is how many bytes of a string that a client may have chosen are
-// kept.
-const maxString = 256
+// MaxLen is how many bytes of a string are kept.
+const MaxLen = 256
 
-// clean cuts s to maxString bytes, and puts U+FFFD in place of what cannot be
-// printed or is not UTF-8: not every slog.Handler escapes, and a line must stay
-// one line.
-func clean(s string) string {
-	cut := len(s) > maxString
+// String cuts s to MaxLen bytes, and puts U+FFFD in place of what cannot be
+// printed or is not UTF-8: not everything that shows a string escapes it, and
+// what is on one line must stay there.
+func String(s string) string {
+	cut := len(s) > MaxLen
 	if cut {
-		s = s[:maxString]
+		s = s[:MaxLen]
 		for i := 1; i < utf8.UTFMax; i++ { // a rune may have been cut in two
 			if tail := s[len(s)-i:]; utf8.RuneStart(tail[0]) {
 				if !utf8.FullRuneInString(tail) {
