@@ -48,7 +48,10 @@ func (h *Host) Weigh(ctx context.Context, call gate.Call, request any) gate.Call
 }
 
 // RequestID returns the client's id of the request, cleaned.
-func RequestID(md Metadata) string { return Clean(md.Get(RequestIDHeader), maxRequestID) }
+func RequestID(md Metadata) string { return CleanRequestID(md.Get(RequestIDHeader)) }
+
+// CleanRequestID makes what a client sent as the id of a request safe to use.
+func CleanRequestID(s string) string { return Clean(s, maxRequestID) }
 
 // RemoteIP returns the address of the caller: that of the peer, or behind
 // trusted proxies the last address in X-Forwarded-For that is not one of

@@ -90,20 +90,36 @@ func (h *Host) Passes(ctx context.Context, route string) bool {
 	return h.exempts(route) || gate.AdmittedBy(ctx, h.admitter)
 }
 
+// Exempts reports whether calls of the route need no lease at all. Clients go by
+// it: that the server around them was admitted says nothing about a downstream.
+func (h *Host) Exempts(route string) bool { return h.exempts(route) }
+
 // StreamMode says when a stream of the route holds its place.
 func (h *Host) StreamMode(route string) gate.StreamMode { return h.streamMode(route) }
 
 // Acquire admits the call and records the decision on its span. On success the
 // returned context, which is the handler's, carries the lease.
 func (h *Host) Acquire(ctx context.Context, call gate.Call) (context.Context, gate.Lease, error) {
+	lease, err := h.Admit(ctx, call)
+	if err != nil {
+		return ctx, gate.Lease{}, err
+	}
+	return h.Carry(ctx, lease), lease, nil
+}
+
+// Admit is Acquire for hosts whose handler has another context, or none: that of
+// the handler is made by Carry.
+func (h *Host) Admit(ctx context.Context, call gate.Call) (gate.Lease, error) {
 	lease, err := h.admitter.Acquire(ctx, call)
 	if h.recorder != nil {
 		h.recorder.Annotate(ctx, call, lease, err)
 	}
-	if err != nil {
-		return ctx, gate.Lease{}, err
-	}
-	return gate.NewContext(ctx, lease, h.admitter), lease, nil
+	return lease, err
+}
+
+// Carry returns a context that carries the lease.
+func (h *Host) Carry(ctx context.Context, lease gate.Lease) context.Context {
+	return gate.NewContext(ctx, lease, h.admitter)
 }
 
 // Refusal says how the caller is told of err. It reports false if err is no
