@@ -1,0 +1,164 @@
+package connectgate
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"connectrpc.com/connect"
+
+	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/internal/host"
+)
+
+// NewInterceptor returns an interceptor for Connect v1 that puts a in front of
+// the calls of a handler or, as a gate for a downstream, of a client. Both use
+// the limit of a, as do all others that were made with it.
+//
+// In a handler it gates unary calls and streams. A unary call is gated after its
+// request was read and decoded: [Middleware] does that before. When a stream
+// holds its place is up to the [gate.StreamMode] of its route:
+//
+//   - HoldStream, the default: from its beginning to its end. A stream that is
+//     refused is refused before a message of it is read.
+//   - HoldOpening: until the first response message was sent.
+//   - HoldMessage: from when a message was received until the handler asks for
+//     the next one or returns, so an idle stream holds nothing, and neither does
+//     what a handler does after it got io.EOF. A message that is refused has been
+//     read: Receive fills it in and returns the refusal. A handler that returns
+//     this error ends the stream with it. [gate.LeaseFromContext] has nothing to
+//     release in this mode.
+//
+// In a client a refused call is not sent. Its error has the code that a server
+// would have sent; [IsLocal] tells it from a server's. A stream holds its place
+// until it has ended, be it that Receive has returned an error, that
+// CloseResponse was called or that its context has ended; with HoldOpening until
+// the first response was received. HoldMessage is HoldStream there. All routes of
+// [gate.DefaultExempt] are exempt in clients, too.
+//
+// Put it before what is expensive and after what must see every call, such as
+// tracing (otelconnect), recovery or authentication: connect.WithInterceptors
+// runs what stands further left first. The interceptor is safe for concurrent
+// use. A nil a or an option with a bad value is a mistake of the program and
+// panics.
+func NewInterceptor(a gate.Admitter, opts ...Option) connect.Interceptor {
+	return &interceptorV1{host: host.Must(pkg, a, opts)}
+}
+
+type interceptorV1 struct{ host *host.Host }
+
+// WrapUnary implements [connect.Interceptor].
+func (i *interceptorV1) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
+		spec := req.Spec()
+		if spec.IsClient {
+			return i.unaryClient(ctx, req, next)
+		}
+		if i.host.Passes(ctx, spec.Procedure) {
+			res, err := next(ctx, req)
+			if err != nil {
+				err = i.handlerError(ctx, unaryResponder(ctx), err)
+			}
+			return res, err
+		}
+		admitted, lease, err := i.host.Acquire(ctx, i.unaryCall(ctx, spec.Procedure, req))
+		if err != nil {
+			return nil, i.notAdmitted(ctx, unaryResponder(ctx), err)
+		}
+		// Deferred, so that a panic or a runtime.Goexit of the handler gives
+		// the place back, too.
+		defer lease.Release()
+		res, err := next(admitted, req)
+		if err != nil {
+			err = i.handlerError(ctx, unaryResponder(ctx), err)
+		}
+		return res, err
+	}
+}
+
+// WrapStreamingHandler implements [connect.Interceptor].
+func (i *interceptorV1) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
+		route := conn.Spec().Procedure
+		if i.host.Passes(ctx, route) {
+			return i.handlerError(ctx, conn, next(ctx, conn))
+		}
+		call := i.call(ctx, route, conn.Peer().Addr, conn.RequestHeader())
+		mode := i.host.StreamMode(route)
+		if mode == gate.HoldMessage {
+			m := &messageConn{StreamingHandlerConn: conn, interceptor: i, ctx: ctx, call: call, messages: i.host.Messages(ctx)}
+			defer m.end()
+			return i.handlerError(ctx, conn, next(i.host.Mark(ctx), m))
+		}
+		if i.host.NeedsRequest() {
+			call = i.host.Weigh(ctx, call, nil)
+		}
+		admitted, lease, err := i.host.Acquire(ctx, call)
+		if err != nil {
+			return i.notAdmitted(ctx, conn, err)
+		}
+		defer lease.Release()
+		served := conn
+		if mode == gate.HoldOpening {
+			served = &openingConn{StreamingHandlerConn: conn, lease: lease}
+		}
+		return i.handlerError(ctx, conn, next(admitted, served))
+	}
+}
+
+// unaryCall is what the gate is told about a unary call.
+func (i *interceptorV1) unaryCall(ctx context.Context, route string, req connect.AnyRequest) gate.Call {
+	header := req.Header()
+	call := gate.Call{Route: route, RequestID: requestID(header)}
+	if len(i.host.TrustedProxies) > 0 {
+		call.RemoteIP = i.host.RemoteIP(req.Peer().Addr, header)
+	} else {
+		call.Caller = i
+	}
+	if i.host.NeedsMetadata() {
+		call = i.host.Complete(ctx, call, header)
+	}
+	if i.host.NeedsRequest() {
+		call = i.host.Weigh(ctx, call, req.Any())
+	}
+	return call
+}
+
+// Identify finds the address of the caller. It makes the interceptor the
+// gate.Caller of its unary calls, so that only those that somebody looks at pay
+// for it. It does not look at the headers, which are the handler's by then.
+func (i *interceptorV1) Identify(ctx context.Context) (requestID, remoteIP string) {
+	if info, ok := connect.CallInfoForHandlerContext(ctx); ok {
+		remoteIP = i.host.RemoteIP(info.Peer().Addr, nil)
+	}
+	return "", remoteIP
+}
+
+// call is what the gate is told about a stream.
+func (i *interceptorV1) call(ctx context.Context, route, peer string, header http.Header) gate.Call {
+	call := gate.Call{Route: route, RequestID: requestID(header), RemoteIP: i.host.RemoteIP(peer, header)}
+	if i.host.NeedsMetadata() {
+		call = i.host.Complete(ctx, call, header)
+	}
+	return call
+}
+
+// requestID is the client's id of a request.
+func requestID(header http.Header) string {
+	if values := header["X-Request-Id"]; len(values) > 0 {
+		return host.CleanRequestID(values[0])
+	}
+	return ""
+}
+
+// contextCode is the code of a caller that has gone.
+func contextCode(err error) (connect.Code, bool) {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return connect.CodeCanceled, true
+	case errors.Is(err, context.DeadlineExceeded):
+		return connect.CodeDeadlineExceeded, true
+	default:
+		return 0, false
+	}
+}

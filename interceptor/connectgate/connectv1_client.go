@@ -1,0 +1,140 @@
+package connectgate
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+
+	"connectrpc.com/connect"
+
+	"github.com/rpcgate/rpcgate/gate"
+)
+
+// unaryClient gates a call that a client makes.
+func (i *interceptorV1) unaryClient(ctx context.Context, req connect.AnyRequest, next connect.UnaryFunc) (connect.AnyResponse, error) {
+	route := req.Spec().Procedure
+	if i.host.Exempts(route) {
+		return next(ctx, req)
+	}
+	header := req.Header()
+	call := gate.Call{Route: route, RequestID: requestID(header)}
+	if i.host.NeedsMetadata() {
+		call = i.host.Complete(ctx, call, header)
+	}
+	if i.host.NeedsRequest() {
+		call = i.host.Weigh(ctx, call, req.Any())
+	}
+	lease, err := i.host.Admit(ctx, call)
+	if err != nil {
+		return nil, i.notSent(ctx, err)
+	}
+	defer lease.Release()
+	return next(ctx, req)
+}
+
+// WrapStreamingClient implements [connect.Interceptor].
+func (i *interceptorV1) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
+		if i.host.Exempts(spec.Procedure) {
+			return next(ctx, spec)
+		}
+		call := gate.Call{Route: spec.Procedure}
+		if i.host.NeedsMetadata() {
+			call = i.host.Complete(ctx, call, http.Header(nil)) // the headers are set later
+		}
+		if i.host.NeedsRequest() {
+			call = i.host.Weigh(ctx, call, nil)
+		}
+		lease, err := i.host.Admit(ctx, call)
+		if err != nil {
+			return newRefusedConn(spec, i.notSent(ctx, err))
+		}
+		return i.holdClient(ctx, spec, lease, next)
+	}
+}
+
+// holdClient makes a connection that holds the lease. Nothing is held if making
+// it panics.
+func (i *interceptorV1) holdClient(
+	ctx context.Context, spec connect.Spec, lease gate.Lease, next connect.StreamingClientFunc,
+) connect.StreamingClientConn {
+	made := false
+	defer func() {
+		if !made {
+			lease.Release()
+		}
+	}()
+	conn := next(ctx, spec)
+	made = true
+	return &clientConn{
+		StreamingClientConn: conn,
+		opening:             i.host.StreamMode(spec.Procedure) == gate.HoldOpening,
+		lease:               newClientLease(ctx, lease),
+	}
+}
+
+// notSent is the error of a call that a client's gate did not admit.
+func (i *interceptorV1) notSent(ctx context.Context, err error) error {
+	if r, ok := i.host.Refusal(ctx, err); ok {
+		return refusalV1(nil, r.Local(), err)
+	}
+	return failedV1(err)
+}
+
+// clientConn is a client's stream that holds a lease.
+type clientConn struct {
+	connect.StreamingClientConn
+	opening bool
+	lease   clientLease
+}
+
+func (c *clientConn) Send(msg any) error {
+	err := c.StreamingClientConn.Send(msg)
+	if err != nil && !errors.Is(err, io.EOF) {
+		c.lease.release() // io.EOF: the server's answer is still to be received
+	}
+	return err
+}
+
+func (c *clientConn) CloseRequest() error {
+	err := c.StreamingClientConn.CloseRequest()
+	if err != nil {
+		c.lease.release()
+	}
+	return err
+}
+
+func (c *clientConn) Receive(msg any) error {
+	err := c.StreamingClientConn.Receive(msg)
+	if err != nil || c.opening {
+		c.lease.release()
+	}
+	return err
+}
+
+func (c *clientConn) CloseResponse() error {
+	defer c.lease.release()
+	return c.StreamingClientConn.CloseResponse()
+}
+
+// refusedConn is the stream of a call that was not sent.
+type refusedConn struct {
+	spec                     connect.Spec
+	err                      error
+	request, header, trailer http.Header
+}
+
+func newRefusedConn(spec connect.Spec, err error) *refusedConn {
+	return &refusedConn{spec: spec, err: err, request: http.Header{}, header: http.Header{}, trailer: http.Header{}}
+}
+
+func (c *refusedConn) Spec() connect.Spec           { return c.spec }
+func (c *refusedConn) Peer() connect.Peer           { return connect.Peer{} }
+func (c *refusedConn) Send(any) error               { return c.err }
+func (c *refusedConn) RequestHeader() http.Header   { return c.request }
+func (c *refusedConn) CloseRequest() error          { return nil }
+func (c *refusedConn) Receive(any) error            { return c.err }
+func (c *refusedConn) ResponseHeader() http.Header  { return c.header }
+func (c *refusedConn) ResponseTrailer() http.Header { return c.trailer }
+func (c *refusedConn) CloseResponse() error         { return nil }

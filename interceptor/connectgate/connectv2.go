@@ -1,0 +1,141 @@
+package connectgate
+
+import (
+	"context"
+	"strconv"
+
+	connectv2 "connectrpc.com/connect/v2"
+
+	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/internal/host"
+)
+
+// NewServerInterceptor returns an interceptor for the server side of Connect v2
+// that puts a in front of all calls of a server. It runs before a request is
+// read. What [NewInterceptor] says about streams, order, concurrency and mistakes
+// of the program holds here, too.
+//
+// One Admitter may be used with both versions of Connect at a time: it has one
+// limit.
+func NewServerInterceptor(a gate.Admitter, opts ...Option) connectv2.ServerInterceptor {
+	s := &serverV2{host: host.Must(pkg, a, opts)}
+	return s.intercept
+}
+
+type serverV2 struct{ host *host.Host }
+
+func (s *serverV2) intercept(next connectv2.ServerFunc) connectv2.ServerFunc {
+	return func(ctx context.Context, spec connectv2.Spec, stream connectv2.ServerStream) error {
+		if s.host.Passes(ctx, spec.Procedure) {
+			return s.handlerError(ctx, spec, next(ctx, spec, stream))
+		}
+		mode := gate.HoldStream
+		if spec.StreamType != connectv2.StreamTypeUnary {
+			mode = s.host.StreamMode(spec.Procedure)
+		}
+		call := s.call(ctx, spec)
+		if mode == gate.HoldMessage {
+			m := &messageStream{ServerStream: stream, server: s, ctx: ctx, spec: spec, call: call, messages: s.host.Messages(ctx)}
+			defer m.end()
+			return s.handlerError(ctx, spec, next(s.host.Mark(ctx), spec, m))
+		}
+		if s.host.NeedsRequest() {
+			call = s.host.Weigh(ctx, call, nil)
+		}
+		admitted, lease, err := s.host.Acquire(ctx, call)
+		if err != nil {
+			return s.notAdmitted(ctx, spec, err)
+		}
+		// Deferred, so that a panic or a runtime.Goexit of the handler gives
+		// the place back, too.
+		defer lease.Release()
+		if mode == gate.HoldOpening {
+			stream = &openingStream{ServerStream: stream, lease: lease}
+		}
+		return s.handlerError(ctx, spec, next(admitted, spec, stream))
+	}
+}
+
+// call is what the gate is told about a call, its request not read.
+func (s *serverV2) call(ctx context.Context, spec connectv2.Spec) gate.Call {
+	call := gate.Call{
+		Route:        spec.Procedure,
+		UnknownRoute: spec.Schema == nil && !registered(spec.Procedure), // of Server.SetUnknownHandler
+		Caller:       s,
+	}
+	info, ok := connectv2.CallInfoForServerContext(ctx)
+	if !ok {
+		return call
+	}
+	header := info.RequestHeader()
+	call.RequestID = host.RequestID(header)
+	if len(s.host.TrustedProxies) > 0 {
+		call.RemoteIP = s.host.RemoteIP(info.PeerAddr, header)
+	}
+	if size, err := strconv.ParseInt(header.Get("Content-Length"), 10, 64); err == nil && size > 0 {
+		call.Size = size
+	}
+	if s.host.NeedsMetadata() {
+		call = s.host.Complete(ctx, call, header)
+	}
+	return call
+}
+
+// Identify finds the address of the caller. It makes the server the gate.Caller
+// of its calls, so that only those that somebody looks at pay for it. It does
+// not look at the headers, which are the handler's by then.
+func (s *serverV2) Identify(ctx context.Context) (requestID, remoteIP string) {
+	if info, ok := connectv2.CallInfoForServerContext(ctx); ok {
+		remoteIP = s.host.RemoteIP(info.PeerAddr, nil)
+	}
+	return "", remoteIP
+}
+
+// openingStream gives its lease back once the first response was sent.
+type openingStream struct {
+	connectv2.ServerStream
+	lease  gate.Lease
+	opened bool // only Send touches it, which must not run twice at a time
+}
+
+func (s *openingStream) Send(msg any) error {
+	err := s.ServerStream.Send(msg)
+	if !s.opened {
+		s.opened = true
+		s.lease.Release()
+	}
+	return err
+}
+
+// messageStream takes a place for each message it receives.
+type messageStream struct {
+	connectv2.ServerStream
+	server   *serverV2
+	ctx      context.Context
+	spec     connectv2.Spec
+	call     gate.Call // but for what depends on the message
+	messages *host.Messages
+	turn     turn
+}
+
+func (s *messageStream) Receive(msg any) error {
+	s.turn.pass()
+	if err := s.ServerStream.Receive(msg); err != nil {
+		return err
+	}
+	call := s.call
+	if s.server.host.NeedsRequest() {
+		call = s.server.host.Weigh(s.ctx, call, msg)
+	}
+	lease, err := s.messages.Acquire(s.ctx, call)
+	if err != nil {
+		return s.server.notAdmitted(s.ctx, s.spec, err)
+	}
+	s.turn.hold(lease)
+	return nil
+}
+
+func (s *messageStream) end() {
+	s.turn.end()
+	s.messages.End()
+}

@@ -1,0 +1,123 @@
+package connectgate
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	connectv2 "connectrpc.com/connect/v2"
+
+	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/internal/host"
+)
+
+// NewClientInterceptor returns an interceptor for the client side of Connect v2:
+// a gate for a downstream. A refused call is not sent. Its error has the code
+// that a server would have sent; [IsLocal] tells it from a server's.
+//
+// A call holds its place until it has ended, be it that Receive has returned an
+// error, that Close was called or that its context has ended. A unary call does
+// all of that by itself. With the [gate.StreamMode] HoldOpening a stream holds it
+// until the first response was received; HoldMessage is HoldStream here.
+//
+// The interceptor is safe for concurrent use. A nil a or an option with a bad
+// value is a mistake of the program and panics.
+func NewClientInterceptor(a gate.Admitter, opts ...Option) connectv2.ClientInterceptor {
+	c := &clientV2{host: host.Must(pkg, a, opts)}
+	return c.intercept
+}
+
+type clientV2 struct{ host *host.Host }
+
+func (c *clientV2) intercept(next connectv2.ClientFunc) connectv2.ClientFunc {
+	return func(ctx context.Context, spec connectv2.Spec) (connectv2.ClientStream, error) {
+		if c.host.Exempts(spec.Procedure) {
+			return next(ctx, spec)
+		}
+		lease, err := c.host.Admit(ctx, c.call(ctx, spec))
+		if err != nil {
+			return nil, c.notSent(ctx, err)
+		}
+		held := false
+		defer func() {
+			if !held {
+				lease.Release()
+			}
+		}()
+		stream, err := next(ctx, spec)
+		if err != nil {
+			return nil, err
+		}
+		held = true
+		return &clientStream{
+			ClientStream: stream,
+			opening: spec.StreamType != connectv2.StreamTypeUnary &&
+				c.host.StreamMode(spec.Procedure) == gate.HoldOpening,
+			lease: newClientLease(ctx, lease),
+		}, nil
+	}
+}
+
+func (c *clientV2) call(ctx context.Context, spec connectv2.Spec) gate.Call {
+	call := gate.Call{Route: spec.Procedure}
+	if info, ok := connectv2.CallInfoForClientContext(ctx); ok {
+		header := info.RequestHeader()
+		call.RequestID = host.RequestID(header)
+		if c.host.NeedsMetadata() {
+			call = c.host.Complete(ctx, call, header)
+		}
+	}
+	if c.host.NeedsRequest() {
+		call = c.host.Weigh(ctx, call, nil)
+	}
+	return call
+}
+
+// notSent is the error of a call that the gate did not admit.
+func (c *clientV2) notSent(ctx context.Context, err error) error {
+	if r, ok := c.host.Refusal(ctx, err); ok {
+		return refusalV2(r.Local(), err)
+	}
+	return failedV2(err)
+}
+
+// clientStream is a client's call that holds a lease.
+type clientStream struct {
+	connectv2.ClientStream
+	opening bool
+	lease   clientLease
+}
+
+func (s *clientStream) SendHeaders() error {
+	return s.sent(s.ClientStream.SendHeaders())
+}
+
+func (s *clientStream) Send(msg any) error {
+	return s.sent(s.ClientStream.Send(msg))
+}
+
+func (s *clientStream) CloseSend() error {
+	return s.sent(s.ClientStream.CloseSend())
+}
+
+// sent gives the lease back if err says that the call has failed. io.EOF says
+// that the server's answer is still to be received.
+func (s *clientStream) sent(err error) error {
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.lease.release()
+	}
+	return err
+}
+
+func (s *clientStream) Receive(msg any) error {
+	err := s.ClientStream.Receive(msg)
+	if err != nil || s.opening {
+		s.lease.release()
+	}
+	return err
+}
+
+func (s *clientStream) Close() error {
+	defer s.lease.release()
+	return s.ClientStream.Close()
+}

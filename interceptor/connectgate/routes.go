@@ -1,0 +1,28 @@
+package connectgate
+
+import (
+	"strings"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+)
+
+// registered reports whether the program knows a method of this route from a
+// .proto file, as it does of all services that it serves with generated code.
+func registered(route string) bool {
+	name := strings.TrimPrefix(route, "/")
+	slash := strings.LastIndexByte(name, '/')
+	if slash < 0 {
+		return false
+	}
+	service, method := protoreflect.FullName(name[:slash]), protoreflect.Name(name[slash+1:])
+	if !service.IsValid() || !method.IsValid() {
+		return false
+	}
+	d, err := protoregistry.GlobalFiles.FindDescriptorByName(service.Append(method))
+	if err != nil {
+		return false
+	}
+	_, ok := d.(protoreflect.MethodDescriptor)
+	return ok
+}
