@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"time"
+
+	"github.com/rpcgate/rpcgate/demo/rush"
+)
+
+// defaultGate is the size of the gate in front of the database: that which answers most calls on two cores.
+const defaultGate = 8
+
+// errBroken says that the gate broke a promise.
+var errBroken = errors.New("the gate broke a promise")
+
+// cores is how many processor cores the rush uses at most. It is fixed so that 300 clients are too many on every
+// machine, and not only on small ones.
+const cores = 2
+
+// playRush plays the morning rush and writes what came of it.
+func playRush(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	c, asJSON, err := rushFlags(args, stdout)
+	if err != nil {
+		return err
+	}
+	c.Progress = func(line string) { fmt.Fprintln(stderr, "demo:", line) }
+	if c.Seed, err = ensureSeed(ctx, stderr); err != nil {
+		return err
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(min(cores, runtime.NumCPU())))
+	result, err := rush.Run(ctx, c)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		err = json.NewEncoder(stdout).Encode(result)
+	} else {
+		err = result.WriteTable(stdout, c)
+	}
+	if err != nil {
+		return err
+	}
+	if result.OK {
+		return nil
+	}
+	for _, promise := range result.Broken {
+		fmt.Fprintln(stderr, "demo: broken promise:", promise)
+	}
+	return errBroken
+}
+
+func rushFlags(args []string, stdout io.Writer) (c rush.Config, asJSON bool, err error) {
+	fs := newFlags("rush", "plays the morning rush without gates and with, and compares them.")
+	clients := intFlag(fs, "clients", 300, 1, 10_000, "`number` of clients that ask at once")
+	deadline := durationFlag(fs, "deadline", time.Second, 100*time.Millisecond, time.Minute,
+		"`time` that each call has, and from one round of calls to the next")
+	duration := durationFlag(fs, "duration", 8*time.Second, 100*time.Millisecond, 10*time.Minute,
+		"`time` that the rush lasts on each side")
+	size := intFlag(fs, "gate", defaultGate, 1, 100_000, "`calls` in flight at the gate in front of the database")
+	fs.BoolVar(&asJSON, "json", false, "write one JSON object instead of a table")
+	if err := parseFlags(fs, args, stdout); err != nil {
+		return rush.Config{}, false, err
+	}
+	if *duration < *deadline {
+		return rush.Config{}, false, usageError(fmt.Sprintf(
+			"invalid value %q for flag -duration: want at least the deadline of %s", *duration, *deadline))
+	}
+	return rush.Config{Clients: *clients, Deadline: *deadline, Duration: *duration, Gate: int64(*size)}, asJSON, nil
+}

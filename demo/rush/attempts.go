@@ -1,0 +1,55 @@
+package rush
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// attempts is the record of one call: how often it was sent, and how long the last time took. The clients keep it by
+// the context of the call, since the retries of grpc-go cannot be seen from outside.
+type attempts struct {
+	mu    sync.Mutex
+	count int
+	began time.Time
+	last  time.Duration
+}
+
+type attemptsKey struct{}
+
+// recordAttempts returns a context whose call is recorded in the returned attempts.
+func recordAttempts(ctx context.Context) (context.Context, *attempts) {
+	a := new(attempts)
+	return context.WithValue(ctx, attemptsKey{}, a), a
+}
+
+// attemptsOf returns the record of the call, or nil if it is not recorded.
+func attemptsOf(ctx context.Context) *attempts {
+	a, _ := ctx.Value(attemptsKey{}).(*attempts)
+	return a
+}
+
+func (a *attempts) begin() {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.count++
+	a.began = time.Now()
+}
+
+func (a *attempts) end() {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.last = time.Since(a.began)
+}
+
+func (a *attempts) result() (count int, last time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.count, a.last
+}

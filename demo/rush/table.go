@@ -1,0 +1,70 @@
+package rush
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// WriteTable writes the result for people, in at most 80 columns.
+func (r Result) WriteTable(w io.Writer, c Config) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "The morning rush: %d clients (%d gRPC, %d Connect) ask at once, %d times;\n",
+		c.Clients, c.grpcClients(), c.Clients-c.grpcClients(), c.Rounds())
+	fmt.Fprintf(&b, "deadline %s, up to %d attempts; %d database connections, gate of %d.\n\n",
+		c.Deadline, c.retryPolicy().maxAttempts, Pool, c.Gate)
+	fmt.Fprintf(&b, "%-44s %10s %10s\n", "", "ungated", "gated")
+	for _, row := range r.rows() {
+		fmt.Fprintf(&b, "%-44s %10s %10s\n", row.name, row.ungated, row.gated)
+	}
+	b.WriteString("\n")
+	if r.OK {
+		fmt.Fprintf(&b, "The gate kept its promise: %s.\n", r.summary())
+	}
+	for _, promise := range r.Broken {
+		fmt.Fprintf(&b, "Broken promise: %s\n", promise)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+type row struct{ name, ungated, gated string }
+
+func (r Result) rows() []row {
+	u, g := r.Ungated, r.Gated
+	rows := []row{
+		{"calls offered", count(u.Offered), count(g.Offered)},
+		{"answered in time", count(u.AnsweredInTime), count(g.AnsweredInTime)},
+		{"late: no answer before the deadline", count(u.Late), count(g.Late)},
+		{"rejected: told to come back, and no time to", count(u.Rejected), count(g.Rejected)},
+		{"retries", count(u.Retried), count(g.Retried)},
+		{"answered in time per second", tenth(u.GoodputPerS), tenth(g.GoodputPerS)},
+		{"answers, p50 (the attempt that was let in)", millis(u.P50Ms), millis(g.P50Ms)},
+		{"answers, p99", millis(u.P99Ms), millis(g.P99Ms)},
+		{"with refused attempts and pauses, p50", millis(u.CallP50Ms), millis(g.CallP50Ms)},
+		{"with refused attempts and pauses, p99", millis(u.CallP99Ms), millis(g.CallP99Ms)},
+		{"time in the handler, p50", millis(u.HeldP50Ms), millis(g.HeldP50Ms)},
+		{"time in the handler, p99", millis(u.HeldP99Ms), millis(g.HeldP99Ms)},
+		{"most calls in their handlers at once", count(u.MaxInFlight), count(g.MaxInFlight)},
+		{"large reports finished", count(u.Reports), count(g.Reports)},
+	}
+	if u.Failed+g.Failed > 0 {
+		rows = append(rows, row{"failed otherwise", count(u.Failed), count(g.Failed)})
+	}
+	return rows
+}
+
+func (r Result) summary() string {
+	if r.Ungated.AnsweredInTime == 0 {
+		return fmt.Sprintf("%d answers in time instead of none", r.Gated.AnsweredInTime)
+	}
+	times := float64(r.Gated.AnsweredInTime) / float64(r.Ungated.AnsweredInTime)
+	return fmt.Sprintf("%.1f times as many answers in time", times)
+}
+
+func count(n int) string { return strconv.Itoa(n) }
+
+func tenth(f float64) string { return strconv.FormatFloat(f, 'f', 1, 64) }
+
+func millis(f float64) string { return strconv.FormatFloat(f, 'f', 0, 64) + " ms" }

@@ -1,0 +1,57 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"connectrpc.com/connect"
+	"connectrpc.com/grpchealth"
+
+	ordersv1 "github.com/rpcgate/rpcgate/gen/demo/orders/v1"
+	"github.com/rpcgate/rpcgate/gen/demo/orders/v1/ordersv1connect"
+	reportsv1 "github.com/rpcgate/rpcgate/gen/demo/reports/v1"
+	"github.com/rpcgate/rpcgate/gen/demo/reports/v1/reportsv1connect"
+)
+
+// newConnectHandler serves the shop and health to Connect and gRPC-Web clients.
+func newConnectHandler(s *shop, opts ...connect.HandlerOption) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle(ordersv1connect.NewOrderServiceHandler(&connectOrders{shop: s}, opts...))
+	mux.Handle(reportsv1connect.NewReportServiceHandler(&connectReports{shop: s}, opts...))
+	mux.Handle(grpchealth.NewHandler(grpchealth.NewStaticChecker(
+		ordersv1connect.OrderServiceName, reportsv1connect.ReportServiceName), opts...))
+	return mux
+}
+
+type connectOrders struct{ shop *shop }
+
+func (o *connectOrders) ListOpenOrders(
+	ctx context.Context, req *connect.Request[ordersv1.ListOpenOrdersRequest],
+) (*connect.Response[ordersv1.ListOpenOrdersResponse], error) {
+	res, err := o.shop.listOpenOrders(ctx, req.Msg)
+	return connectResponse(res, err)
+}
+
+func (o *connectOrders) CreateOrder(
+	ctx context.Context, req *connect.Request[ordersv1.CreateOrderRequest],
+) (*connect.Response[ordersv1.CreateOrderResponse], error) {
+	res, err := o.shop.createOrder(ctx, req.Msg)
+	return connectResponse(res, err)
+}
+
+type connectReports struct{ shop *shop }
+
+func (r *connectReports) MonthlyReport(
+	ctx context.Context,
+	req *connect.Request[reportsv1.MonthlyReportRequest],
+	stream *connect.ServerStream[reportsv1.MonthlyReportResponse],
+) error {
+	return connectError(r.shop.monthlyReport(ctx, req.Msg, stream.Send))
+}
+
+func connectResponse[T any](res *T, err error) (*connect.Response[T], error) {
+	if err != nil {
+		return nil, connectError(err)
+	}
+	return connect.NewResponse(res), nil
+}

@@ -1,0 +1,44 @@
+package server
+
+import (
+	"context"
+	"errors"
+
+	"connectrpc.com/connect"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/rpcgate/rpcgate/demo/store"
+)
+
+// classify says which code and which text a client gets for an error of the shop. Texts of unforeseen errors stay in
+// the server. gRPC and Connect number their codes alike.
+func classify(err error) (codes.Code, string) {
+	switch {
+	case errors.Is(err, store.ErrInvalid):
+		return codes.InvalidArgument, err.Error()
+	case errors.Is(err, context.DeadlineExceeded):
+		return codes.DeadlineExceeded, "deadline exceeded"
+	case errors.Is(err, context.Canceled):
+		return codes.Canceled, "canceled"
+	case errors.Is(err, store.ErrBusy): // nothing was written, so a client may try again
+		return codes.Unavailable, "database busy"
+	default:
+		return codes.Internal, "internal error"
+	}
+}
+
+func grpcError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return status.Error(classify(err))
+}
+
+func connectError(err error) error {
+	if err == nil {
+		return nil
+	}
+	code, text := classify(err)
+	return connect.NewError(connect.Code(code), errors.New(text))
+}

@@ -1,0 +1,91 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/grpc"
+
+	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/gen/demo/orders/v1/ordersv1connect"
+	"github.com/rpcgate/rpcgate/gen/demo/reports/v1/reportsv1connect"
+	"github.com/rpcgate/rpcgate/interceptor/connectgate"
+	"github.com/rpcgate/rpcgate/interceptor/grpcgate"
+)
+
+// MaxWait is how long a call waits for its turn at the gates before it is refused.
+const MaxWait = 100 * time.Millisecond
+
+// Gates are what stands in front of the database. A nil *Gates lets everything through.
+type Gates struct {
+	DB      *gate.Gate // every call that needs a connection
+	Reports *gate.Gate // the expensive ones among them
+	policy  *gate.Policy
+}
+
+// GateConfig sizes the gates.
+type GateConfig struct {
+	DB      int64 // calls in flight; not above the pool, or calls that were let in wait there again
+	Reports int64
+	// A refused client is told to come back after a time drawn from RetryMin to RetryMax. It should be a fraction
+	// of the clients' deadline, so that there is time left for another try, and a multiple of the time that a call
+	// takes, so that there is room by then.
+	RetryMin, RetryMax time.Duration
+}
+
+// NewGates returns the gates of one server.
+func NewGates(c GateConfig) (*Gates, error) {
+	retry := gate.WithRetryDelay(c.RetryMin, c.RetryMax)
+	db, err := gate.New("db", c.DB, gate.WithMaxWait(MaxWait), retry)
+	if err != nil {
+		return nil, err
+	}
+	reports, err := gate.New("reports", c.Reports, gate.WithMaxWait(MaxWait), retry)
+	if err != nil {
+		return nil, err
+	}
+	policy, err := gate.NewPolicy(
+		gate.Route("/"+ordersv1connect.OrderServiceName+"/*", db),
+		gate.Route("/"+reportsv1connect.ReportServiceName+"/*", reports, db),
+	)
+	if err != nil {
+		return nil, err
+	}
+	return &Gates{DB: db, Reports: reports, policy: policy}, nil
+}
+
+func (g *Gates) grpcOptions() []grpc.ServerOption {
+	if g == nil {
+		return nil
+	}
+	return grpcgate.ServerOptions(g.policy)
+}
+
+func (g *Gates) connectOptions() []connect.HandlerOption {
+	if g == nil {
+		return nil
+	}
+	return []connect.HandlerOption{connect.WithInterceptors(connectgate.NewInterceptor(g.policy))}
+}
+
+// drain closes the gates and waits until everybody has left.
+func (g *Gates) drain(ctx context.Context) error {
+	if g == nil {
+		return nil
+	}
+	var all sync.WaitGroup
+	var errs [2]error
+	for i, each := range []*gate.Gate{g.DB, g.Reports} {
+		all.Go(func() {
+			if err := each.Drain(ctx); err != nil {
+				errs[i] = fmt.Errorf("drain gate %s with %d in flight: %w", each.Name(), each.InFlight(), err)
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs[:]...)
+}

@@ -1,0 +1,106 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/rpcgate/rpcgate/demo/store"
+)
+
+// Server is the demo's server.
+type Server struct {
+	gates *Gates
+	grpc  *grpc.Server
+	http  *http.Server
+	end   context.CancelFunc // of calls that would never end by themselves: see endable
+}
+
+// New returns a server of the orders in st. Without gates (nil) every call reaches the database at once, or at least
+// its pool. The observer may be nil.
+func New(st *store.Store, gates *Gates, observe Observer) *Server {
+	if observe == nil {
+		observe = func() func() { return func() {} }
+	}
+	s := &shop{store: st, observe: observe, now: time.Now}
+	g := newGRPCServer(s, gates.grpcOptions()...)
+	c := newConnectHandler(s, gates.connectOptions()...)
+	ended, end := context.WithCancel(context.Background())
+	return &Server{
+		gates: gates,
+		grpc:  g,
+		end:   end,
+		http: &http.Server{
+			Handler:           endable(ended, split(trailersOnly(g), c)),
+			Protocols:         protocols(),
+			HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 1000},
+			ReadHeaderTimeout: 5 * time.Second,
+		},
+	}
+}
+
+// protocols are HTTP/1.1, for curl and browsers, and HTTP/2 without TLS, for gRPC.
+func protocols() *http.Protocols {
+	p := new(http.Protocols)
+	p.SetHTTP1(true)
+	p.SetUnencryptedHTTP2(true)
+	return p
+}
+
+// split sends each request to the host that speaks its protocol.
+//
+// It decides by request. The other way to share a port, giving a whole connection to one host after a look at its
+// first request (cmux), is wrong as soon as a proxy in front mixes clients on one connection, and to see that first
+// request it has to send HTTP/2 settings of its own, whose acknowledgement net/http then takes for an attack. The
+// price is that grpc.Server runs behind net/http, slower than on a listener of its own and with trailersOnly around it.
+func split(grpcHost, rest http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor == 2 && isGRPC(r.Header.Get("Content-Type")) {
+			grpcHost.ServeHTTP(w, r)
+			return
+		}
+		rest.ServeHTTP(w, r)
+	})
+}
+
+// isGRPC matches application/grpc and application/grpc+proto, but not application/grpc-web.
+func isGRPC(contentType string) bool {
+	rest, ok := strings.CutPrefix(contentType, "application/grpc")
+	return ok && (rest == "" || rest[0] == '+' || rest[0] == ';')
+}
+
+// endable ends calls of health and reflection, which may last for ever and which no gate waits for, when ended is done.
+func endable(ended context.Context, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/grpc.") {
+			ctx, cancel := context.WithCancel(r.Context())
+			defer cancel()
+			defer context.AfterFunc(ended, cancel)()
+			r = r.WithContext(ctx)
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// Serve answers on l until Shutdown, and then returns nil.
+func (s *Server) Serve(l net.Listener) error {
+	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// Shutdown closes the gates, so that newcomers are told to go elsewhere while calls inside are finished, and then the
+// server. It gives up when ctx ends.
+func (s *Server) Shutdown(ctx context.Context) error {
+	err := s.gates.drain(ctx)
+	s.end()
+	err = errors.Join(err, s.http.Shutdown(ctx))
+	s.grpc.Stop()
+	return errors.Join(err, s.http.Close())
+}
