@@ -58,15 +58,6 @@ func (md outgoing) Values(key string) []string {
 	return sent.Get(strings.ToLower(key))
 }
 
-// received is the metadata of a call that does not exist yet; see [TapHandle].
-type received struct{ metadata.MD }
-
-// Get returns the first value of a key.
-func (md received) Get(key string) string { return first(md.Values(key)) }
-
-// Values returns all values of a key.
-func (md received) Values(key string) []string { return md.MD.Get(key) }
-
 func first(values []string) string {
 	if len(values) == 0 {
 		return ""

@@ -64,11 +64,16 @@ func newServer(a gate.Admitter, opts []Option) *server {
 func (s *server) unary(
 	ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler,
 ) (any, error) {
-	if s.host.Passes(ctx, info.FullMethod) {
+	return s.admit(ctx, info.FullMethod, req, handler)
+}
+
+// admit runs a handler for one request once the gate has admitted it.
+func (s *server) admit(ctx context.Context, route string, req any, handler grpc.UnaryHandler) (any, error) {
+	if s.host.Passes(ctx, route) {
 		resp, err := handler(ctx, req)
 		return resp, s.answer(ctx, nil, err)
 	}
-	admitted, lease, err := s.host.Acquire(ctx, s.call(ctx, info.FullMethod, req))
+	admitted, lease, err := s.host.Acquire(ctx, s.call(ctx, route, req))
 	if err != nil {
 		return nil, s.answer(ctx, nil, s.notAdmitted(ctx, err))
 	}

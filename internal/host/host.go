@@ -122,6 +122,18 @@ func (h *Host) Carry(ctx context.Context, lease gate.Lease) context.Context {
 	return gate.NewContext(ctx, lease, h.admitter)
 }
 
+// RefuseEarly refuses the call if Acquire would do so at once; see
+// [gate.Gate.RefuseEarly]. An Admitter without that method never does.
+func (h *Host) RefuseEarly(ctx context.Context, call gate.Call) error {
+	e, ok := h.admitter.(interface {
+		RefuseEarly(ctx context.Context, call gate.Call) error
+	})
+	if !ok {
+		return nil
+	}
+	return e.RefuseEarly(ctx, call)
+}
+
 // Refusal says how the caller is told of err. It reports false if err is no
 // rejection.
 func (h *Host) Refusal(ctx context.Context, err error) (refusal.Refusal, bool) {

@@ -10,6 +10,9 @@ import (
 func TestConformance(t *testing.T) {
 	for _, h := range []conformance.Host{
 		grpchost.Interceptor(),
+		grpchost.BeforeDecode(),
+		grpchost.Both(),
+		grpchost.Tap(),
 	} {
 		t.Run(h.Name, func(t *testing.T) { conformance.Run(t, h) })
 	}
