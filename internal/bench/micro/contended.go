@@ -1,0 +1,154 @@
+package micro
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/failsafe-go/failsafe-go"
+	"github.com/failsafe-go/failsafe-go/adaptivelimiter"
+	"github.com/failsafe-go/failsafe-go/bulkhead"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/internal/bench/measure"
+	"github.com/rpcgate/rpcgate/internal/bench/report"
+)
+
+// budget is how long a place is waited for. It never runs out here.
+const budget = time.Second
+
+// queuer makes a limiter whose callers wait. What it returns takes a place, calls hold and gives the place back.
+type queuer struct {
+	name string
+	make func(limit int) (once func(hold func()))
+}
+
+const (
+	xsyncWait = "x/sync Acquire, with WithTimeout"
+	gateWait  = "rpcgate Acquire"
+)
+
+func queuers(callers int) []queuer {
+	ctx := context.Background()
+	return []queuer{
+		{xsyncWait, func(limit int) func(func()) {
+			sem := semaphore.NewWeighted(int64(limit))
+			return func(hold func()) {
+				limited, cancel := context.WithTimeout(ctx, budget)
+				check(sem.Acquire(limited, 1))
+				hold()
+				sem.Release(1)
+				cancel()
+			}
+		}},
+		{"x/sync Acquire, waits for ever", func(limit int) func(func()) {
+			sem := semaphore.NewWeighted(int64(limit))
+			return func(hold func()) {
+				check(sem.Acquire(ctx, 1))
+				hold()
+				sem.Release(1)
+			}
+		}},
+		{gateWait, func(limit int) func(func()) {
+			g := newGate(int64(limit), gate.WithMaxWait(budget), gate.WithMaxWaiting(callers))
+			return func(hold func()) {
+				lease, err := g.Acquire(ctx, gate.Call{})
+				check(err)
+				hold()
+				lease.Release()
+			}
+		}},
+		{"channel, select with a timer", func(limit int) func(func()) {
+			places := make(chan struct{}, limit)
+			return func(hold func()) {
+				timer := time.NewTimer(budget)
+				select {
+				case places <- struct{}{}:
+				case <-timer.C:
+					panic("waited in vain")
+				case <-ctx.Done():
+					panic("no caller")
+				}
+				timer.Stop()
+				hold()
+				<-places
+			}
+		}},
+		failsafeQueuer(), executorQueuer(), adaptiveQueuer(callers),
+	}
+}
+
+func failsafeQueuer() queuer {
+	return queuer{"failsafe bulkhead AcquirePermitWithMaxWait", func(limit int) func(func()) {
+		wall := bulkhead.New[any](uint(limit))
+		return func(hold func()) {
+			check(wall.AcquirePermitWithMaxWait(context.Background(), budget))
+			hold()
+			wall.ReleasePermit()
+		}
+	}}
+}
+
+func executorQueuer() queuer {
+	return queuer{"failsafe bulkhead, executor", func(limit int) func(func()) {
+		executor := failsafe.With(bulkhead.NewBuilder[any](uint(limit)).WithMaxWaitTime(budget).Build())
+		return func(hold func()) {
+			check(executor.Run(func() error { hold(); return nil }))
+		}
+	}}
+}
+
+func adaptiveQueuer(callers int) queuer {
+	return queuer{"failsafe adaptive limiter, fixed limit", func(limit int) func(func()) {
+		n, factor := uint(limit), float64(2*callers)
+		limiter := adaptivelimiter.NewBuilder[any]().WithLimits(n, n, n).WithQueueing(factor, factor).Build()
+		return func(hold func()) {
+			permit, err := limiter.AcquirePermitWithMaxWait(context.Background(), budget)
+			check(err)
+			hold()
+			permit.Record()
+		}
+	}}
+}
+
+// contended is two cores after one place, which is held for 0.2 us at a time without a yield: who comes often finds it
+// taken.
+func contended(lab *measure.Lab, table *report.Table) {
+	rows := queue(lab, lab.Plan(21, 10*time.Millisecond), 4, 1, func() {
+		for range 200 {
+			spinOnce()
+		}
+	})
+	table.Add(report.Section{Title: "contended: 4 goroutines, limit 1, held 0.2 us; x of " + xsyncWait, Rows: rows})
+}
+
+// handOff is far more goroutines than places. A holder yields once, so that the others come and wait.
+func handOff(lab *measure.Lab, table *report.Table) {
+	for _, limit := range []int{1, 4} {
+		rows := queue(lab, lab.Plan(21, 15*time.Millisecond), 64, limit, runtime.Gosched)
+		report.WantRatio(rows, gateWait, 0.5)
+		report.WantAllocs(rows, gateWait, 0)
+		title := fmt.Sprintf("hand-off: 64 goroutines, limit %d, holder yields once; x of %s", limit, xsyncWait)
+		table.Add(report.Section{Title: title, Rows: rows})
+	}
+}
+
+func queue(lab *measure.Lab, plan measure.Plan, callers, limit int, hold func()) []report.Row {
+	var cases []measure.Case
+	for _, q := range queuers(callers) {
+		once := q.make(limit)
+		cases = append(cases, measure.Case{Name: q.name, Workers: callers, Run: func(n int) {
+			for range n {
+				once(hold)
+			}
+		}})
+	}
+	return report.Timings(lab.Time(plan, cases), xsyncWait)
+}
+
+// spinOnce is about a nanosecond that the compiler does not drop.
+//
+//go:noinline
+func spinOnce() {}
