@@ -1,7 +1,9 @@
 package connectgate
 
 import (
+	"maps"
 	"strings"
+	"sync/atomic"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
@@ -25,4 +27,31 @@ func registered(route string) bool {
 	}
 	_, ok := d.(protoreflect.MethodDescriptor)
 	return ok
+}
+
+// knownRoutes remembers which routes are registered, which finding out costs
+// more than it may. Others are not remembered: clients make them up.
+type knownRoutes struct {
+	routes atomic.Pointer[map[string]struct{}]
+}
+
+func (k *knownRoutes) has(route string) bool {
+	for {
+		old := k.routes.Load()
+		if old != nil {
+			if _, ok := (*old)[route]; ok {
+				return true
+			}
+		}
+		if !registered(route) {
+			return false
+		}
+		routes := map[string]struct{}{strings.Clone(route): {}}
+		if old != nil {
+			maps.Copy(routes, *old)
+		}
+		if k.routes.CompareAndSwap(old, &routes) {
+			return true
+		}
+	}
 }

@@ -60,3 +60,15 @@ func refusals(t *testing.T) map[string]refusal.Refusal {
 	out["local with state"] = refusal.New(t.Context(), odd, true).Local()
 	return out
 }
+
+func TestAppendedStatusIsThatOfTheMessage(t *testing.T) {
+	for name, r := range refusals(t) {
+		want, err := proto.MarshalOptions{Deterministic: true}.Marshal(Status(r))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got := Append(nil, r); string(got) != string(want) {
+			t.Errorf("%s: appended %x, want %x", name, got, want)
+		}
+	}
+}

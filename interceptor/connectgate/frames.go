@@ -1,0 +1,96 @@
+package connectgate
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/rpcgate/rpcgate/internal/refusal"
+	"github.com/rpcgate/rpcgate/internal/refusal/details"
+)
+
+// writeRefusal answers a request with a refusal, in the framing of its protocol.
+// What it returns is the error of the write: the client has gone.
+func writeRefusal(w http.ResponseWriter, r *http.Request, as wire, refused refusal.Refusal) error {
+	switch as {
+	case wireGRPC, wireGRPCWeb:
+		h := w.Header()
+		h[pushbackKey] = []string{refused.Pushback()}
+		status := details.Append(make([]byte, 0, 256), refused)
+		h["Grpc-Status-Details-Bin"] = []string{base64.RawStdEncoding.EncodeToString(status)}
+		return writeStatus(w, r, as, refused.Code, refused.Message())
+	case wireConnectStream:
+		end := append(newEndOfStream(), `{"error":`...)
+		end = appendJSON(end, refused)
+		end = append(end, `,"metadata":{"`+refusal.RetryAfterHeader+`":["`...)
+		end = append(end, refused.RetryAfter()...)
+		return writeEndOfStream(w, r, append(end, `"]}}`...))
+	default:
+		w.Header()[refusal.RetryAfterHeader] = []string{refused.RetryAfter()}
+		return writeUnary(w, refused.HTTPStatus, appendJSON(make([]byte, 0, 512), refused))
+	}
+}
+
+// writeFailure answers a request that was not admitted, but not refused either:
+// the caller has gone, or an Admitter that is none of package gate's has failed.
+func writeFailure(w http.ResponseWriter, r *http.Request, as wire, err error) error {
+	code, status, text := uint32(codeInternal), http.StatusInternalServerError, notAdmittedText
+	switch {
+	case errors.Is(err, context.Canceled):
+		code, status, text = codeCanceled, 499, err.Error()
+	case errors.Is(err, context.DeadlineExceeded):
+		code, status, text = codeDeadlineExceeded, http.StatusGatewayTimeout, err.Error()
+	}
+	body := func(b []byte) []byte {
+		b = append(b, `{"code":"`+codeName(code)+`","message":`...)
+		return append(appendString(b, text), '}')
+	}
+	switch as {
+	case wireGRPC, wireGRPCWeb:
+		return writeStatus(w, r, as, code, text)
+	case wireConnectStream:
+		return writeEndOfStream(w, r, append(body(append(newEndOfStream(), `{"error":`...)), '}'))
+	default:
+		return writeUnary(w, status, body(nil))
+	}
+}
+
+// writeUnary writes the error of a unary call of the Connect protocol.
+func writeUnary(w http.ResponseWriter, status int, body []byte) error {
+	w.Header()["Content-Type"] = []string{"application/json"}
+	w.WriteHeader(status)
+	_, err := w.Write(body)
+	return err
+}
+
+// newEndOfStream begins the last message of a stream of the Connect protocol: a
+// flag and a length, which is filled in at the end.
+func newEndOfStream() []byte {
+	const endOfStream = 0b10
+	return append(make([]byte, 0, 640), endOfStream, 0, 0, 0, 0)
+}
+
+func writeEndOfStream(w http.ResponseWriter, r *http.Request, end []byte) error {
+	binary.BigEndian.PutUint32(end[1:], uint32(len(end)-5))
+	w.Header()["Content-Type"] = []string{mediaType(first(r.Header, "Content-Type"))}
+	w.WriteHeader(http.StatusOK)
+	_, err := w.Write(end)
+	return err
+}
+
+// writeStatus writes a status of gRPC or gRPC-Web as headers without a body,
+// "Trailers-Only": gRPC's clients retry nothing else.
+func writeStatus(w http.ResponseWriter, r *http.Request, as wire, code uint32, message string) error {
+	h := w.Header()
+	h["Content-Type"] = []string{mediaType(first(r.Header, "Content-Type"))}
+	h["Grpc-Status"] = []string{strconv.FormatUint(uint64(code), 10)}
+	h["Grpc-Message"] = []string{message} // printable ASCII without '%', so it needs no encoding
+	if as == wireGRPC && r.ProtoMajor == 2 {
+		h["Content-Length"] = nil // which net/http would add
+	}
+	w.WriteHeader(http.StatusOK)
+	return nil
+}

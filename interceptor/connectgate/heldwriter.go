@@ -1,0 +1,183 @@
+package connectgate
+
+import (
+	"maps"
+	"net/http"
+	"strings"
+)
+
+const (
+	trailerKey    = "Trailer"
+	grpcStatusKey = "Grpc-Status"
+)
+
+// heldWriter holds the headers of a response back until a message follows, or
+// the handler wants them sent ahead. See [TrailersOnly].
+type heldWriter struct {
+	http.ResponseWriter
+	sent bool // nothing is held any more
+
+	// committed are the headers as they were when the handler was done with
+	// them: it has called WriteHeader, or Flush (flush). What it sets after
+	// that are trailers.
+	committed http.Header
+	flush     bool
+}
+
+// Unwrap is for [http.ResponseController].
+func (w *heldWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// WriteHeader holds a 200, since an error may follow. Another status is that of a
+// response that is none of gRPC's, or of one before the response.
+func (w *heldWriter) WriteHeader(status int) {
+	switch {
+	case w.sent || status < http.StatusOK:
+		w.ResponseWriter.WriteHeader(status)
+	case w.committed != nil: // the first one counts
+	case status == http.StatusOK:
+		w.committed = w.Header().Clone()
+	default:
+		w.sent = true
+		w.ResponseWriter.WriteHeader(status)
+	}
+}
+
+// Write sends a message, and before it the headers.
+func (w *heldWriter) Write(b []byte) (int, error) {
+	w.send()
+	return w.ResponseWriter.Write(b)
+}
+
+// Flush is FlushError for [http.Flusher].
+func (w *heldWriter) Flush() { _ = w.FlushError() }
+
+// FlushError sends the headers ahead. But a Flush without a WriteHeader, at a time
+// when trailers were set or announced, is how Connect ends a call, and how grpc-go
+// parts the trailers from the headers: that is held.
+func (w *heldWriter) FlushError() error {
+	if !w.sent && w.committed == nil && hasTrailers(w.Header()) {
+		w.committed, w.flush = w.Header().Clone(), true
+		return nil
+	}
+	w.send()
+	return http.NewResponseController(w.ResponseWriter).Flush()
+}
+
+// send ends the holding: what the handler is done with is written as it was then.
+func (w *heldWriter) send() {
+	if w.sent {
+		return
+	}
+	w.sent = true
+	if w.committed == nil {
+		return
+	}
+	h := w.Header()
+	now := maps.Clone(h)
+	replace(h, w.committed)
+	w.ResponseWriter.WriteHeader(http.StatusOK)
+	replace(h, now)
+}
+
+// finish is for when the handler has returned. If the call has ended with an
+// error, and no message was sent, the trailers become headers: net/http ends the
+// stream with these if nothing else is left to be sent.
+func (w *heldWriter) finish() {
+	if w.sent {
+		return
+	}
+	h := w.Header()
+	headers := w.committed
+	if headers == nil {
+		headers = h.Clone()
+	}
+	trailers := trailersOf(headers, h)
+	if status := first(trailers, grpcStatusKey); status == "" || status == "0" {
+		w.send()
+		if w.flush {
+			_ = w.FlushError()
+		}
+		return
+	}
+	for key := range headers {
+		if key == trailerKey || strings.HasPrefix(key, http.TrailerPrefix) {
+			delete(headers, key)
+		}
+	}
+	if w.committed == nil {
+		for key := range trailers {
+			delete(headers, key)
+		}
+	}
+	for key, values := range trailers {
+		if strings.HasPrefix(key, "Grpc-") {
+			headers[key] = values // one of each: two pushbacks are none
+		} else {
+			headers[key] = append(headers[key], values...)
+		}
+	}
+	headers["Content-Length"] = nil // which net/http would add
+	replace(h, headers)
+	w.sent = true
+	w.ResponseWriter.WriteHeader(http.StatusOK)
+}
+
+// trailersOf finds the trailers that net/http would send: those of h that headers
+// announces, and those that are marked.
+func trailersOf(headers, h http.Header) http.Header {
+	trailers := make(http.Header)
+	for _, names := range headers[trailerKey] {
+		for name := range strings.SplitSeq(names, ",") {
+			key := http.CanonicalHeaderKey(strings.TrimSpace(name))
+			if values := h[key]; len(values) > 0 && validTrailer(key) {
+				trailers[key] = values
+			}
+		}
+	}
+	for marked, values := range h {
+		if name, ok := strings.CutPrefix(marked, http.TrailerPrefix); ok && len(values) > 0 {
+			if key := http.CanonicalHeaderKey(name); validTrailer(key) {
+				trailers[key] = values
+			}
+		}
+	}
+	return trailers
+}
+
+func hasTrailers(h http.Header) bool {
+	if len(h[trailerKey]) > 0 {
+		return true
+	}
+	for key := range h {
+		if strings.HasPrefix(key, http.TrailerPrefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// validTrailer reports whether net/http lets a trailer pass.
+func validTrailer(key string) bool {
+	switch key {
+	case "Authorization", "Cache-Control", "Connection", "Content-Encoding", "Content-Length", "Content-Range",
+		"Content-Type", "Expect", "Host", "Keep-Alive", "Max-Forwards", "Pragma", "Proxy-Authenticate",
+		"Proxy-Authorization", "Proxy-Connection", "Range", "Realm", "Te", "Trailer", "Transfer-Encoding",
+		"Www-Authenticate":
+		return false
+	default:
+		return key != "" && !strings.HasPrefix(key, "If-")
+	}
+}
+
+// replace gives the map h the contents of another.
+func replace(h, with http.Header) {
+	clear(h)
+	maps.Copy(h, with)
+}
+
+// unflushable hides the Flush of a heldWriter around a writer that has none:
+// Connect and grpc-go look for it.
+type unflushable struct{ http.ResponseWriter }
+
+// Unwrap is for [http.ResponseController].
+func (w unflushable) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,75 @@
+// Package opening gives a lease back when the first bytes of an HTTP response
+// were written, for routes with gate.HoldOpening.
+package opening
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+
+	"github.com/rpcgate/rpcgate/gate"
+)
+
+// Writer returns a ResponseWriter that writes to w and gives the lease back when
+// the first byte of the body was written, or the connection was hijacked. It has
+// the optional methods of net/http's own, which fail if w lacks them.
+func Writer(w http.ResponseWriter, lease gate.Lease) http.ResponseWriter {
+	return &writer{ResponseWriter: w, lease: lease}
+}
+
+type writer struct {
+	http.ResponseWriter
+	lease  gate.Lease
+	opened bool
+}
+
+func (w *writer) open() {
+	if !w.opened {
+		w.opened = true
+		w.lease.Release()
+	}
+}
+
+// Unwrap is for [http.ResponseController].
+func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *writer) Write(b []byte) (int, error) {
+	n, err := w.ResponseWriter.Write(b)
+	if len(b) > 0 {
+		w.open()
+	}
+	return n, err
+}
+
+// ReadFrom copies in chunks until the first one is written.
+func (w *writer) ReadFrom(r io.Reader) (int64, error) {
+	from, ok := w.ResponseWriter.(io.ReaderFrom)
+	if !ok || !w.opened {
+		return io.Copy(onlyWriter{w}, r)
+	}
+	return from.ReadFrom(r)
+}
+
+type onlyWriter struct{ io.Writer }
+
+func (w *writer) Flush() { _ = w.FlushError() }
+
+func (w *writer) FlushError() error { return http.NewResponseController(w.ResponseWriter).Flush() }
+
+// Hijack hands the connection to the handler, and with it the end of the
+// response: the gate is not told when that is.
+func (w *writer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, buf, err := http.NewResponseController(w.ResponseWriter).Hijack()
+	if err == nil {
+		w.open()
+	}
+	return conn, buf, err
+}
+
+func (w *writer) Push(target string, opts *http.PushOptions) error {
+	if p, ok := w.ResponseWriter.(http.Pusher); ok {
+		return p.Push(target, opts)
+	}
+	return http.ErrNotSupported
+}
