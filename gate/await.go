@@ -29,7 +29,7 @@ func (g *Gate) await(ctx context.Context, s *slot, w wait) (Lease, error) {
 		s.timer.Reset(w.budget)
 	}
 	start := s.since
-	g.unlock()
+	g.unlockOr(func() { g.forsake(ctx, s, w.spent) })
 
 	woken := false
 	select {
@@ -56,6 +56,15 @@ func (g *Gate) await(ctx context.Context, s *slot, w wait) (Lease, error) {
 		return g.accepted(ctx, s)
 	}
 	return Lease{}, g.leave(ctx, s, err, w.spent)
+}
+
+// forsake ends the wait of a goroutine that has ended before it could wait.
+func (g *Gate) forsake(ctx context.Context, s *slot, spent time.Duration) {
+	g.mu.Lock()
+	if s.state != slotWaiting {
+		<-s.ready
+	}
+	_ = g.leave(ctx, s, context.Canceled, spent)
 }
 
 // leave ends a wait that did not lead to a lease: the call was refused, or its
@@ -113,6 +122,7 @@ func (g *Gate) dispatch() {
 			continue
 		}
 		g.hold(s, g.clamp(s.level, s.want))
+		s.since = 0 // its goroutine says when it wakes
 		s.ready <- struct{}{}
 	}
 	if g.idle != nil && g.inFlight+g.passing == 0 {

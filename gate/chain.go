@@ -64,6 +64,14 @@ func (c *chain) Gates() []*Gate { return slices.Clone(c.gates) }
 
 func (c *chain) Acquire(ctx context.Context, call Call) (Lease, error) {
 	var taken Lease
+	complete := false
+	// Deferred, so that no refusal, panic or Goexit at a gate keeps the ones
+	// before it from getting their units back.
+	defer func() {
+		if !complete {
+			taken.Release()
+		}
+	}()
 	var spent, longest time.Duration
 	for i, g := range c.gates {
 		next, err := g.acquire(ctx, &call, wait{
@@ -71,7 +79,6 @@ func (c *chain) Acquire(ctx context.Context, call Call) (Lease, error) {
 			spent:  spent,
 		})
 		if err != nil {
-			taken.Release()
 			return Lease{}, err
 		}
 		next.slot.outer = taken
@@ -83,6 +90,7 @@ func (c *chain) Acquire(ctx context.Context, call Call) (Lease, error) {
 		next.waited = spent
 		taken = next
 	}
+	complete = true
 	return taken, nil
 }
 

@@ -12,6 +12,10 @@ import (
 // queue, until it is their turn, their time is up or they are done. Such a slot
 // differs from one with a goroutine behind it by its serial, which is not 0.
 
+// maxPassing keeps the sum of units from overflowing, whatever costs a dry run
+// lets pass.
+const maxPassing = 4 * MaxLimit
+
 // SetDryRun turns the dry run on or off; see [WithDryRun]. Calls that wait or
 // passed already end as they began.
 func (g *Gate) SetDryRun(on bool) {
@@ -71,7 +75,7 @@ func (g *Gate) pass(ctx context.Context, a *arrival) *slot {
 	g.serial++
 	g.totals.unaccepted++ // until it is known to be
 	s.serial = g.serial
-	s.cost = a.want
+	s.cost = min(g.clamp(a.level, a.want), maxPassing-g.passing)
 	g.passing += s.cost
 	g.watchHold(g.config.maxHold)
 	return s
@@ -90,7 +94,7 @@ func (g *Gate) passed(ctx context.Context, s *slot, e Event) (Lease, error) {
 		outcome:  newOutcome(decision, e.Reason, true),
 	}
 	observed := s.observed
-	g.unlock()
+	g.unlockOr(lease.Release)
 	if observed && e.Decision != 0 {
 		g.emitHeld(ctx, e, lease)
 	}

@@ -116,11 +116,17 @@ func (g *Gate) observed(ctx context.Context) bool {
 		return false
 	}
 	for _, o := range *observers {
-		if o.Enabled(ctx) {
+		if g.enabled(ctx, o) {
 			return true
 		}
 	}
 	return false
+}
+
+// enabled asks one observer, whose panics are caught as in tell.
+func (g *Gate) enabled(ctx context.Context, o Observer) bool {
+	defer g.catch()
+	return o.Enabled(ctx)
 }
 
 // emit tells every enabled observer of e. The caller does not hold the lock.
@@ -135,12 +141,15 @@ func (g *Gate) emit(ctx context.Context, e Event) {
 }
 
 func (g *Gate) tell(ctx context.Context, o Observer, e Event) {
-	defer func() {
-		if recover() != nil {
-			g.observerPanics.Add(1)
-		}
-	}()
+	defer g.catch()
 	if o.Enabled(ctx) || e.underPressure() && observesPressure(o) {
 		o.OnEvent(ctx, e)
+	}
+}
+
+// catch is deferred where an observer's code runs.
+func (g *Gate) catch() {
+	if recover() != nil {
+		g.observerPanics.Add(1)
 	}
 }

@@ -45,11 +45,10 @@ func (g *Gate) releaseSlow(s *slot) {
 	}
 	g.freeSlot(s)
 	g.dispatch()
-	g.unlock()
-
 	// Deferred, so that not even an observer that ends the goroutine keeps
 	// the gates in front of this one from getting their units back.
 	defer outer.Release()
+	g.unlock()
 	if observed {
 		e.Held = time.Duration(g.now() - since)
 		g.emit(ctx, e)
@@ -68,6 +67,23 @@ func (g *Gate) unlock() {
 	for _, d := range deferred {
 		g.emit(d.ctx, d.event)
 	}
+}
+
+// unlockOr is unlock for a goroutine that has a slot to look after: giveUp does so
+// if an observer ends the goroutine.
+func (g *Gate) unlockOr(giveUp func()) {
+	if len(g.deferred) == 0 {
+		g.mu.Unlock()
+		return
+	}
+	returned := false
+	defer func() {
+		if !returned {
+			giveUp()
+		}
+	}()
+	g.unlock()
+	returned = true
 }
 
 // deferredEvent is an event that came up while the lock was held, for the call
