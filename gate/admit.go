@@ -73,7 +73,7 @@ func (g *Gate) judge(a *arrival, w wait) (verdict, Reason) {
 		return refuse, ReasonKeyLimit
 	case !g.queue.waitsAtOrAbove(a.level) && g.fits(a.level, a.want):
 		return admit, 0
-	case w.budget <= 0 && w.spent > 0: // at the gates before this one
+	case w.budget <= 0 && w.spent > 0 && g.config.maxWait > 0: // at the gates before this one
 		return refuse, ReasonWaitTimeout
 	case w.budget <= 0 || g.maxWaiting() == 0:
 		return refuse, ReasonLimit
@@ -119,11 +119,17 @@ func (g *Gate) bound(ctx context.Context, w wait) (wait, Reason, error) {
 	}
 	// What was waited at the gates before counts too: the share is of what
 	// was left when the call came to the first of them.
-	share := time.Duration(g.config.deadlineShare*float64(left+w.spent)) - w.spent
-	if share < min(minWait, w.budget) {
+	// It stays a float64 until it is known to be small: a deadline may be
+	// centuries away.
+	spent := float64(w.spent)
+	share := g.config.deadlineShare*(float64(left)+spent) - spent
+	switch {
+	case share >= float64(w.budget):
+		return w, 0, nil
+	case share < float64(minWait):
 		return w, ReasonDeadline, nil
 	}
-	w.budget = min(w.budget, share)
+	w.budget = time.Duration(share)
 	return w, 0, nil
 }
 
@@ -164,6 +170,7 @@ func (g *Gate) refuse(ctx context.Context, a *arrival, reason Reason, waited, sp
 	g.totals.rejected[reason]++
 	e := g.event(EventDecision, a.call)
 	e.Decision, e.Reason, e.Waited = reason.decision(), reason, waited
+	e.DryRun = false // it may have begun since, but this call is refused
 	stretch := g.pressure.stretch(g)
 	g.unlock()
 

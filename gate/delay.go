@@ -38,7 +38,10 @@ func (p *pressure) stretch(g *Gate) float64 {
 		return p.share
 	}
 	accepted, rejected := g.accepts(), g.totals.allRejected()
-	if a, r := accepted-p.accepted, rejected-p.rejected; p.since != 0 {
+	if p.since != 0 {
+		// A grant that was handed on is accepted no more, so there may be
+		// fewer than a second ago.
+		a, r := max(int64(accepted-p.accepted), 0), int64(rejected-p.rejected)
 		p.share = float64(r) / float64(a+r)
 	}
 	p.since, p.accepted, p.rejected = now, accepted, rejected

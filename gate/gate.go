@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Gate bounds the calls in flight. All its methods are safe for concurrent use.
@@ -30,8 +31,8 @@ type Gate struct {
 
 	mu       sync.Mutex
 	limit    int64
-	inFlight int64 // units held
-	passing  int64 // units let through by a dry run, beyond those held
+	inFlight int64  // units held
+	passing  int64  // units let through by a dry run, beyond those held
 	serial   uint64 // of the newest lease
 	queue    queue
 	free     *slot
@@ -125,6 +126,9 @@ func checkName(name string) error {
 	}
 	if len(name) > 128 {
 		return fmt.Errorf("the name is longer than 128 bytes: %d", len(name))
+	}
+	if !utf8.ValidString(name) {
+		return fmt.Errorf("the name is not valid UTF-8: %q", name)
 	}
 	for _, r := range name {
 		if !unicode.IsPrint(r) {

@@ -1,0 +1,267 @@
+package gate_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rpcgate/rpcgate/gate"
+)
+
+func TestNarrowGatesAreTakenFirst(t *testing.T) {
+	wide, narrow, also := newNamed(t, "wide", 20), newNamed(t, "narrow", 2), newNamed(t, "also", 2)
+	for _, order := range [][]*gate.Gate{{wide, narrow, also}, {also, narrow, wide}, {narrow, wide, also}} {
+		gates := gate.Chain(order...).(interface{ Gates() []*gate.Gate }).Gates()
+		if want := []*gate.Gate{also, narrow, wide}; !slices.Equal(gates, want) {
+			t.Errorf("taken in the order %s, %s, %s", gates[0].Name(), gates[1].Name(), gates[2].Name())
+		}
+	}
+}
+
+func TestWhoWaitsForTheNarrowGateHoldsNothingWide(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		narrow, wide := newNamed(t, "narrow", 1), newNamed(t, "wide", 9)
+		both := gate.Chain(wide, narrow)
+		first := acquire(t, both, gate.Call{})
+		wantNow(t, narrow, 1, 0)
+		wantNow(t, wide, 1, 0)
+		second := start(t.Context(), both, gate.Call{})
+		wantNow(t, narrow, 1, 1)
+		wantNow(t, wide, 1, 0)
+		first.Release()
+		second.admitted(t).Release()
+	})
+}
+
+func TestOneLeaseCoversAllGates(t *testing.T) {
+	var told log
+	hook := gate.WithOnEvent(told.OnEvent)
+	a, b, c := newNamed(t, "a", 1, hook), newNamed(t, "b", 2, hook), newNamed(t, "c", 3, hook)
+	lease := acquire(t, gate.Chain(c, b, a), gate.Call{})
+	for _, g := range []*gate.Gate{a, b, c} {
+		wantNow(t, g, 1, 0)
+	}
+	lease.Release()
+	lease.Release()
+	for _, g := range []*gate.Gate{a, b, c} {
+		wantNow(t, g, 0, 0)
+	}
+	var back []string
+	for _, e := range told.of(gate.EventRelease) {
+		back = append(back, e.Gate)
+	}
+	wantEqual(t, "given back in reverse", strings.Join(back, " "), "c b a")
+
+	again := acquire(t, gate.Chain(a, b, c), gate.Call{}) // the slots are reused
+	lease.Release()
+	wantNow(t, a, 1, 0)
+	again.Release()
+}
+
+func TestARefusalGivesBackWhatWasTakenInReverse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told log
+		hook := gate.WithOnEvent(told.OnEvent)
+		a, b, c := newNamed(t, "a", 1, hook), newNamed(t, "b", 2, hook), newNamed(t, "c", 3, hook)
+		full := acquire(t, c, gate.Call{Cost: 3})
+		waiter := start(t.Context(), gate.Chain(a, b, c), gate.Call{})
+		wantNow(t, a, 1, 0)
+		wantNow(t, b, 1, 0)
+		advance(gate.DefaultMaxWait)
+		r := waiter.refused(t, gate.ReasonWaitTimeout)
+		wantEqual(t, "gate that decided", r.Gate, "c")
+		wantEqual(t, "limit", r.Limit, 3)
+		var back []string
+		for _, e := range told.of(gate.EventRelease) {
+			back = append(back, e.Gate)
+		}
+		wantEqual(t, "given back in reverse", strings.Join(back, " "), "b a")
+		wantNow(t, a, 0, 0)
+		wantNow(t, b, 0, 0)
+		full.Release()
+	})
+}
+
+func TestACallThatIsAbandonedGivesBackWhatWasTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		narrow, wide := newNamed(t, "narrow", 1), newNamed(t, "wide", 2)
+		full := acquire(t, wide, gate.Call{Cost: 2})
+		ctx, cancel := context.WithCancel(t.Context())
+		waiter := start(ctx, gate.Chain(narrow, wide), gate.Call{})
+		cancel()
+		waiter.failed(t, context.Canceled)
+		wantNow(t, narrow, 0, 0)
+		full.Release()
+	})
+}
+
+func TestOneWaitCoversAllGates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		narrow, wide := newNamed(t, "narrow", 1), newNamed(t, "wide", 2)
+		holdNarrow, holdWide := acquire(t, narrow, gate.Call{}), acquire(t, wide, gate.Call{Cost: 2})
+		waiter := start(t.Context(), gate.Chain(narrow, wide), gate.Call{})
+		advance(70 * time.Millisecond)
+		holdNarrow.Release()
+		wantEqual(t, "waits at the second", waiter.waits(), true)
+		wantNow(t, wide, 2, 1)
+		advance(30 * time.Millisecond) // the 100 ms of both are over
+		r := waiter.refused(t, gate.ReasonWaitTimeout)
+		wantEqual(t, "gate that decided", r.Gate, "wide")
+		wantEqual(t, "waited at both", r.Waited, 100*time.Millisecond)
+		holdWide.Release()
+	})
+}
+
+func TestLeaseOfAChainSaysTheWholeWaitAndWhoKeptItLongest(t *testing.T) {
+	for _, test := range []struct {
+		atNarrow, atWide time.Duration
+		longest          string
+	}{
+		{0, 0, "narrow"},
+		{30 * time.Millisecond, 0, "narrow"},
+		{0, 30 * time.Millisecond, "wide"},
+		{30 * time.Millisecond, 20 * time.Millisecond, "narrow"},
+		{20 * time.Millisecond, 30 * time.Millisecond, "wide"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			narrow, wide := newNamed(t, "narrow", 1), newNamed(t, "wide", 2)
+			var holdNarrow, holdWide gate.Lease
+			if test.atNarrow > 0 {
+				holdNarrow = acquire(t, narrow, gate.Call{})
+			}
+			if test.atWide > 0 {
+				holdWide = acquire(t, wide, gate.Call{Cost: 2})
+			}
+			waiter := start(t.Context(), gate.Chain(narrow, wide), gate.Call{})
+			advance(test.atNarrow)
+			holdNarrow.Release()
+			advance(test.atWide)
+			holdWide.Release()
+			lease := waiter.admitted(t)
+			wantEqual(t, "waited", lease.Waited(), test.atNarrow+test.atWide)
+			wantEqual(t, "gate that kept it longest", lease.Gate().Name(), test.longest)
+			lease.Release()
+		})
+	}
+}
+
+func TestDeadlineShareIsOfTheWholeChain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		narrow, wide := newNamed(t, "narrow", 1), newNamed(t, "wide", 2)
+		holdNarrow, holdWide := acquire(t, narrow, gate.Call{}), acquire(t, wide, gate.Call{Cost: 2})
+		ctx, cancel := withTimeout(t, 80*time.Millisecond) // 40 of it may be waited, at both together
+		defer cancel()
+		began := time.Now()
+		waiter := start(ctx, gate.Chain(narrow, wide), gate.Call{})
+		advance(30 * time.Millisecond)
+		holdNarrow.Release()
+		<-waiter.done
+		wantEqual(t, "time passed", time.Since(began), 40*time.Millisecond)
+		r := waiter.refused(t, gate.ReasonWaitTimeout)
+		wantEqual(t, "waited", r.Waited, 40*time.Millisecond)
+		holdWide.Release()
+	})
+}
+
+func TestDeadlineThatIsCenturiesAwayIsNoObstacleInAChain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		narrow, wide := newNamed(t, "narrow", 1, gate.WithDeadlineShare(1)), newNamed(t, "wide", 2, gate.WithDeadlineShare(1))
+		holdNarrow, holdWide := acquire(t, narrow, gate.Call{}), acquire(t, wide, gate.Call{Cost: 2})
+		ctx, cancel := context.WithDeadline(t.Context(), time.Unix(1<<40, 0))
+		defer cancel()
+		waiter := start(ctx, gate.Chain(narrow, wide), gate.Call{})
+		advance(10 * time.Millisecond)
+		holdNarrow.Release()
+		advance(10 * time.Millisecond)
+		holdWide.Release()
+		waiter.admitted(t).Release()
+	})
+}
+
+func TestEachGateKeepsItsOwnWaitInAChain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		patient := newNamed(t, "patient", 1, gate.WithMaxWait(time.Second))
+		brief := newNamed(t, "brief", 2, gate.WithMaxWait(20*time.Millisecond))
+		hard := newNamed(t, "hard", 3, gate.WithMaxWait(0))
+		holdPatient, holdBrief := acquire(t, patient, gate.Call{}), acquire(t, brief, gate.Call{Cost: 2})
+		waiter := start(t.Context(), gate.Chain(patient, brief), gate.Call{})
+		advance(500 * time.Millisecond)
+		holdPatient.Release()
+		advance(20 * time.Millisecond)
+		r := waiter.refused(t, gate.ReasonWaitTimeout)
+		wantEqual(t, "gate that decided", r.Gate, "brief")
+		wantEqual(t, "waited", r.Waited, 520*time.Millisecond)
+		holdBrief.Release()
+
+		// A gate that lets nobody wait refuses for its limit, also whom another gate has kept waiting.
+		holdPatient, holdHard := acquire(t, patient, gate.Call{}), acquire(t, hard, gate.Call{Cost: 3})
+		waiter = start(t.Context(), gate.Chain(patient, hard), gate.Call{})
+		advance(500 * time.Millisecond)
+		holdPatient.Release()
+		r = waiter.refused(t, gate.ReasonLimit)
+		wantEqual(t, "decision", r.Decision, gate.RejectedBusy)
+		wantEqual(t, "waited before", r.Waited, 500*time.Millisecond)
+		holdHard.Release()
+	})
+}
+
+func TestAGateInADryRunLetsAChainPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		narrow, wide := newNamed(t, "narrow", 1, gate.WithDryRun()), newNamed(t, "wide", 2)
+		both := gate.Chain(narrow, wide)
+		first, second := acquire(t, both, gate.Call{}), acquire(t, both, gate.Call{})
+		third := start(t.Context(), both, gate.Call{})
+		wantNow(t, narrow, 3, 1)
+		wantNow(t, wide, 2, 1)
+		wantEqual(t, "gate", second.Gate(), narrow)
+		first.Release()
+		lease := third.admitted(t)
+		wantEqual(t, "gate that would have refused", lease.Gate(), narrow)
+		wantEqual(t, "decision", lease.Decision(), gate.RejectedBusy)
+		wantEqual(t, "reason", lease.Reason(), gate.ReasonQueueFull)
+		wantEqual(t, "dry run", lease.DryRun(), true)
+		second.Release()
+		lease.Release()
+	})
+}
+
+func TestChainsThatCrossDoNotWaitForEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := newNamed(t, "a", 2, gate.WithMaxWaiting(99)), newNamed(t, "b", 2, gate.WithMaxWaiting(99))
+		served := make(chan struct{}, 100)
+		for i := range 40 {
+			chain := gate.Chain(a, b)
+			if i%2 == 0 {
+				chain = gate.Chain(b, a)
+			}
+			go func() {
+				if lease, err := chain.Acquire(t.Context(), gate.Call{}); err == nil {
+					<-time.After(time.Millisecond)
+					lease.Release()
+					served <- struct{}{}
+				}
+			}()
+		}
+		advance(20 * time.Millisecond) // two a millisecond
+		wantEqual(t, "served", len(served), 40)
+	})
+}
+
+func TestAChainOfOneGateIsThatGate(t *testing.T) {
+	g := newGate(t, 1)
+	wantEqual(t, "chain", gate.Chain(g), gate.Admitter(g))
+}
+
+func TestBadChainsPanic(t *testing.T) {
+	g, h := newNamed(t, "g", 1), newNamed(t, "h", 1)
+	for want, gates := range map[string][]*gate.Gate{
+		"gate.Chain: no gates":                {},
+		"gate.Chain: gate 2 of 2 is nil":      {g, nil},
+		`gate.Chain: gate "g" is given twice`: {g, h, g},
+	} {
+		wantEqual(t, "panic", end(func() { gate.Chain(gates...) }), any(want))
+	}
+}
