@@ -1,0 +1,344 @@
+// Package model drives a gate and a simple model of it with the same random operations, in virtual time, and compares
+// the two after every step.
+package model
+
+import (
+	"slices"
+	"time"
+
+	"github.com/rpcgate/rpcgate/gate"
+)
+
+type state uint8
+
+const (
+	waiting state = iota + 1
+	holding
+	passing // let through by a dry run, beside the limit
+	gone
+)
+
+func (s state) String() string {
+	return [...]string{"new", "waiting", "holding", "passing", "gone"}[s]
+}
+
+// call is a call at the reference.
+type call struct {
+	id    int
+	level gate.Priority
+	want  int64
+	key   string
+
+	state  state
+	dry    bool          // a dry run let it through: it has a lease in every state
+	cost   int64         // units in use
+	booked int64         // units on its key
+	queued bool          // it had to wait, be it for no time
+	start  time.Duration // of the wait
+	expiry time.Duration // of the wait
+	since  time.Duration // it has its lease
+	serial int           // order in which leases were given
+	waited time.Duration
+
+	marked   bool          // as admitted in a dry run
+	decision gate.Decision // 0 until it is known
+	reason   gate.Reason
+	inFlight int64 // what its lease or rejection must say
+	limit    int64
+	held     time.Duration // when it was released
+}
+
+// reference is the gate as one would explain it: lists and sums, nothing is kept that can be counted. Time moves when
+// it is told to.
+type reference struct {
+	config
+	limit    int64
+	draining bool
+	dryRun   bool
+	emptied  int // how often nothing was left in flight
+	now      time.Duration
+	present  []*call // who waits, holds or passes, in order of arrival
+	serial   int
+	totals   struct {
+		accepted, abandoned uint64
+		rejected            map[gate.Reason]uint64
+	}
+}
+
+func newReference(c config) *reference {
+	r := &reference{config: c, limit: c.limit, dryRun: c.dryRun}
+	r.totals.rejected = map[gate.Reason]uint64{}
+	return r
+}
+
+func (r *reference) all(s state) []*call {
+	var found []*call
+	for _, c := range r.present {
+		if c.state == s {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// held is what counts against the limit; inFlight is what is in use.
+func (r *reference) held() (n int64) {
+	for _, c := range r.all(holding) {
+		n += c.cost
+	}
+	return n
+}
+
+func (r *reference) inFlight() int64 {
+	n := r.held()
+	for _, c := range r.present {
+		if c.state == passing || c.state == waiting && c.dry {
+			n += c.cost
+		}
+	}
+	return n
+}
+
+func (r *reference) used(key string) (n int64) {
+	for _, c := range r.present {
+		if c.key == key {
+			n += c.booked
+		}
+	}
+	return n
+}
+
+// room is what calls of a priority may fill: the limit less what is reserved for those above.
+func (r *reference) room(p gate.Priority) int64 {
+	room := r.limit
+	for above, units := range r.reserve {
+		if above > p {
+			room -= units
+		}
+	}
+	return max(room, 1)
+}
+
+// units is what a call takes: a cost above the room is clamped, so that the call runs alone.
+func (r *reference) units(c *call) int64 { return min(c.want, r.room(c.level)) }
+
+func (r *reference) fits(c *call) bool { return r.held()+r.units(c) <= r.room(c.level) }
+
+func (r *reference) queueCap() int {
+	switch {
+	case r.maxWaiting >= 0:
+		return r.maxWaiting
+	case r.costBySize:
+		return gate.DefaultMaxWaitingWithCost
+	default:
+		return int(r.limit)
+	}
+}
+
+func (r *reference) overKeyCap(c *call) bool {
+	keyCap := r.keyLimit
+	if r.keyShare > 0 {
+		if share := max(int64(r.keyShare*float64(r.limit)), 1); keyCap == 0 || share < keyCap {
+			keyCap = share
+		}
+	}
+	used := r.used(c.key)
+	return keyCap > 0 && c.key != "" && used > 0 && used+r.units(c) > keyCap
+}
+
+// front is whose turn it is: the highest priority, and of these who came first.
+func (r *reference) front() *call {
+	var front *call
+	for _, c := range r.all(waiting) {
+		if front == nil || c.level > front.level {
+			front = c
+		}
+	}
+	return front
+}
+
+// displaced is who makes place for a call in a full queue: of the lowest priority, if that is lower, who came last.
+func (r *reference) displaced(by *call) *call {
+	var last *call
+	for _, c := range r.all(waiting) {
+		if c.level < by.level && (last == nil || c.level <= last.level) {
+			last = c
+		}
+	}
+	return last
+}
+
+func (r *reference) behindSomebody(c *call) bool {
+	return slices.ContainsFunc(r.all(waiting), func(w *call) bool { return w.level >= c.level })
+}
+
+// budget is how long a call with so much left of its deadline may wait.
+func (r *reference) budget(left time.Duration, hasDeadline bool) (budget time.Duration, tooShort bool) {
+	if !hasDeadline {
+		return r.maxWait, false
+	}
+	share := r.share * float64(left) // as a number, for what is left may be centuries
+	if share >= float64(r.maxWait) {
+		return r.maxWait, false
+	}
+	return time.Duration(share), share < float64(time.Millisecond)
+}
+
+// arrive is what becomes of a call that may wait for so long. With tooShort it would not be worth while.
+func (r *reference) arrive(c *call, budget time.Duration, tooShort bool) {
+	c.start = r.now
+	switch {
+	case r.draining:
+		r.refuse(c, gate.ReasonDraining)
+	case r.overKeyCap(c):
+		r.refuse(c, gate.ReasonKeyLimit)
+	case !r.behindSomebody(c) && r.fits(c):
+		r.book(c)
+		r.present = append(r.present, c)
+		r.admit(c)
+	case budget == 0 && !tooShort, r.maxWait == 0, r.queueCap() == 0:
+		r.refuse(c, gate.ReasonLimit)
+	case len(r.all(waiting)) >= r.queueCap() && r.displaced(c) == nil:
+		r.refuse(c, gate.ReasonQueueFull)
+	case tooShort:
+		r.refuse(c, gate.ReasonDeadline)
+	default:
+		r.enqueue(c, budget)
+	}
+}
+
+func (r *reference) enqueue(c *call, budget time.Duration) {
+	var displaced *call
+	if len(r.all(waiting)) >= r.queueCap() {
+		displaced = r.displaced(c)
+		r.reject(displaced, gate.ReasonQueueFull)
+	}
+	c.state, c.queued, c.expiry = waiting, true, r.now+budget
+	r.book(c)
+	if r.dryRun {
+		r.pass(c)
+	}
+	r.present = append(r.present, c)
+	c.inFlight = r.inFlight()
+	if displaced != nil && !displaced.dry {
+		displaced.inFlight = r.inFlight()
+	}
+}
+
+func (r *reference) book(c *call) {
+	if (r.keyLimit > 0 || r.keyShare > 0) && c.key != "" {
+		c.booked = r.units(c)
+	}
+}
+
+// pass gives a lease to a call that the dry run lets through.
+func (r *reference) pass(c *call) {
+	c.dry, c.marked, c.cost, c.since = true, true, r.units(c), r.now
+	r.serial++
+	c.serial = r.serial
+}
+
+func (r *reference) admit(c *call) {
+	c.state, c.cost, c.decision, c.waited = holding, r.units(c), gate.Accepted, r.now-c.start
+	r.totals.accepted++
+	if c.dry {
+		return
+	}
+	r.serial++
+	c.serial, c.since, c.inFlight, c.marked = r.serial, r.now, r.inFlight(), r.dryRun
+}
+
+// refuse turns a call away that just came.
+func (r *reference) refuse(c *call, reason gate.Reason) {
+	r.reject(c, reason)
+	if r.dryRun {
+		r.pass(c)
+		c.state = passing
+		r.present = append(r.present, c)
+		c.inFlight = r.inFlight()
+	}
+}
+
+func (r *reference) reject(c *call, reason gate.Reason) {
+	c.decision, c.reason, c.waited, c.booked = gate.RejectedBusy, reason, r.now-c.start, 0
+	if reason == gate.ReasonWaitTimeout {
+		c.decision = gate.RejectedTimeout
+	}
+	r.totals.rejected[reason]++
+	c.state = gone
+	if c.dry {
+		c.state = passing
+		return
+	}
+	r.forget(c)
+	c.inFlight, c.limit = r.inFlight(), r.limit
+}
+
+// expire ends a wait.
+func (r *reference) expire(c *call) {
+	r.reject(c, gate.ReasonWaitTimeout)
+	r.serve()
+	if !c.dry {
+		c.inFlight = r.inFlight()
+	}
+}
+
+func (r *reference) abandon(c *call) {
+	c.decision, c.waited, c.state = gate.Abandoned, r.now-c.start, gone
+	r.totals.abandoned++
+	r.forget(c)
+	r.serve()
+}
+
+func (r *reference) forget(c *call) {
+	r.present = slices.DeleteFunc(r.present, func(o *call) bool { return o == c })
+}
+
+// serve admits whose turn it is for as long as they fit.
+func (r *reference) serve() {
+	var served []*call
+	for c := r.front(); c != nil && r.fits(c); c = r.front() {
+		r.admit(c)
+		served = append(served, c)
+	}
+	for _, c := range served {
+		if !c.dry { // they wake when all of them have got their units
+			c.inFlight = r.inFlight()
+		}
+	}
+	if r.inFlight() == 0 {
+		r.emptied++
+	}
+}
+
+func (r *reference) release(c *call) {
+	if c.state == waiting { // let through by a dry run, and done before its turn came
+		r.admit(c)
+	}
+	c.state, c.held = gone, r.now-c.since
+	r.forget(c)
+	r.serve()
+}
+
+func (r *reference) setLimit(n int64) {
+	r.limit = n
+	r.serve()
+}
+
+func (r *reference) drain() {
+	r.draining = true
+	for _, c := range r.all(waiting) {
+		r.reject(c, gate.ReasonDraining)
+	}
+}
+
+// nextExpiry is the waiting call whose time is up first, or nil.
+func (r *reference) nextExpiry() *call {
+	var next *call
+	for _, c := range r.all(waiting) {
+		if next == nil || c.expiry < next.expiry {
+			next = c
+		}
+	}
+	return next
+}
