@@ -1,0 +1,81 @@
+package otelgate
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"sync"
+
+	"go.opentelemetry.io/otel/metric"
+)
+
+// instruments are those of one meter provider.
+type instruments struct {
+	meter    metric.Meter
+	requests metric.Int64Counter
+	wait     metric.Float64Histogram
+	lease    metric.Float64Histogram
+	inFlight metric.Int64ObservableUpDownCounter
+	waiting  metric.Int64ObservableUpDownCounter
+	limit    metric.Int64ObservableUpDownCounter
+}
+
+// waitBuckets are finest around the usual maximum wait of 50 to 150 ms. The
+// first one is of the calls that did not wait at all.
+func waitBuckets() []float64 {
+	return []float64{0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.25, 0.5, 1, 2.5, 5}
+}
+
+// leaseBuckets reach from a quick query to a long stream.
+func leaseBuckets() []float64 {
+	return []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300}
+}
+
+// newInstruments makes the instruments, or finds them: a provider that has made
+// them before gives the same ones again.
+func newInstruments(p metric.MeterProvider) (*instruments, error) {
+	in := &instruments{meter: meterOf(p)}
+	var errs [6]error
+	in.requests, errs[0] = in.meter.Int64Counter(MetricRequests,
+		metric.WithUnit("{request}"), metric.WithDescription("Calls that came to the gate, by what it decided."))
+	in.wait, errs[1] = in.meter.Float64Histogram(MetricWaitDuration,
+		metric.WithUnit("s"), metric.WithDescription("Time that calls waited until they were accepted or rejected."),
+		metric.WithExplicitBucketBoundaries(waitBuckets()...))
+	in.lease, errs[2] = in.meter.Float64Histogram(MetricLeaseDuration,
+		metric.WithUnit("s"), metric.WithDescription("Time that calls held their place in the gate."),
+		metric.WithExplicitBucketBoundaries(leaseBuckets()...))
+	in.inFlight, errs[3] = in.meter.Int64ObservableUpDownCounter(MetricInFlight,
+		metric.WithUnit("{unit}"), metric.WithDescription("Units in use: calls, unless these have a cost."))
+	in.waiting, errs[4] = in.meter.Int64ObservableUpDownCounter(MetricWaiting,
+		metric.WithUnit("{request}"), metric.WithDescription("Calls that wait for a place in the gate."))
+	in.limit, errs[5] = in.meter.Int64ObservableUpDownCounter(MetricLimit,
+		metric.WithUnit("{unit}"), metric.WithDescription("Units that may be in use at once."))
+	return in, errors.Join(errs[:]...)
+}
+
+// enabled reports whether anybody collects what is recorded per call.
+func (in *instruments) enabled(ctx context.Context) bool {
+	return in.requests.Enabled(ctx) || in.wait.Enabled(ctx) || in.lease.Enabled(ctx)
+}
+
+func meterOf(p metric.MeterProvider) metric.Meter {
+	return p.Meter(ScopeName, metric.WithInstrumentationVersion(version()), metric.WithSchemaURL(schemaURL))
+}
+
+// version is the version of this module in the running program. Unlike a
+// constant, it cannot be forgotten when a release is made.
+var version = sync.OnceValue(func() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, m := range info.Deps {
+		if m.Path == modulePath {
+			return m.Version
+		}
+	}
+	if info.Main.Path == modulePath {
+		return info.Main.Version
+	}
+	return ""
+})

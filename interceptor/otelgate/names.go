@@ -1,0 +1,85 @@
+package otelgate
+
+import "go.opentelemetry.io/otel/attribute"
+
+// ScopeName is the instrumentation scope of the metrics, and of the spans named
+// [SpanWait]. Its version is that of the module in the build.
+const ScopeName = modulePath + "/interceptor/otelgate"
+
+const (
+	modulePath = "github.com/rpcgate/rpcgate"
+
+	// schemaURL is that of the semantic conventions that rpc.method is from.
+	schemaURL = "https://opentelemetry.io/schemas/1.43.0"
+)
+
+// The instruments.
+const (
+	// MetricRequests counts decisions ({request}), by KeyGateName,
+	// KeyDecision, KeyReason, KeyMethod and KeyDryRun.
+	MetricRequests = "gate.requests"
+	// MetricWaitDuration is a histogram of the time to the decision (s), with
+	// the same attributes. It has the accepted and the rejected calls, those
+	// that did not wait with 0, but not the abandoned ones: their wait was
+	// ended by the caller and says nothing about the gate.
+	MetricWaitDuration = "gate.wait.duration"
+	// MetricLeaseDuration is a histogram of the time that leases were held
+	// (s), by KeyGateName and KeyMethod, recorded at release.
+	MetricLeaseDuration = "gate.lease.duration"
+	// MetricInFlight, MetricWaiting and MetricLimit are the units in use
+	// ({unit}), the calls that wait ({request}) and the units allowed ({unit})
+	// at the moment of the collection, by KeyGateName. They are up-down
+	// counters, not gauges, because they add up: over the processes of a
+	// service, as the two together still are a ratio.
+	MetricInFlight = "gate.in_flight"
+	MetricWaiting  = "gate.waiting"
+	MetricLimit    = "gate.limit"
+)
+
+// The attributes.
+const (
+	// KeyGateName (string) is the gate that decided, or of several that
+	// admitted a call the one that kept it waiting longest.
+	KeyGateName = attribute.Key("gate.name")
+	// KeyDecision (string) is "accepted", "rejected_busy", "rejected_timeout"
+	// or "abandoned".
+	KeyDecision = attribute.Key("gate.decision")
+	// KeyReason (string) refines a rejection: "limit", "queue_full",
+	// "wait_timeout", "key_limit", "deadline" or "draining". Otherwise it is
+	// left out.
+	KeyReason = attribute.Key("gate.reason")
+	// KeyDryRun (bool) is true where the decision was not enforced. Otherwise
+	// it is left out.
+	KeyDryRun = attribute.Key("gate.dry_run")
+	// KeyMethod (string) is the call's route without the slash in front, as in
+	// "orders.v1.OrderService/ListOpen". It is [OtherMethod] for routes that no
+	// server registered and for those above [WithMaxRoutes], and is left out for
+	// calls without a route.
+	KeyMethod = attribute.Key("rpc.method")
+	// OtherMethod is the value of KeyMethod for routes that are not told apart.
+	OtherMethod = "_OTHER"
+
+	// KeyWaitedMs (int, ms) is how long the call waited, at all gates
+	// together; of a stream that takes a place per message the longest wait
+	// of a message. Spans only, as are the following.
+	KeyWaitedMs = attribute.Key("gate.waited_ms")
+	// KeyInFlight (int) is the number of units in use right after the
+	// decision, KeyLimit (int) is the number allowed.
+	KeyInFlight = attribute.Key("gate.in_flight")
+	KeyLimit    = attribute.Key("gate.limit")
+	// KeyRequestID (string) is what a rejected client was told as its request
+	// id.
+	KeyRequestID = attribute.Key("gate.request_id")
+	// KeyMessages (int) is the number of messages for which a stream that
+	// takes a place per message came to the gate.
+	KeyMessages = attribute.Key("gate.messages")
+)
+
+// What is added to the span of a call.
+const (
+	// EventRejected is the span event of a rejected call, with KeyGateName and
+	// KeyReason. A dry run has none, since the call went ahead.
+	EventRejected = "gate.rejected"
+	// SpanWait is the child span that covers the wait of a call that waited.
+	SpanWait = "gate.wait"
+)

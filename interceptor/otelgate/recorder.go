@@ -1,0 +1,97 @@
+package otelgate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/rpcgate/rpcgate/gate"
+)
+
+// Recorder is what an interceptor needs: it has given metrics to the gates, and
+// annotates the spans of calls. The nil *Recorder does nothing. A Recorder is
+// safe for concurrent use.
+type Recorder struct {
+	config config
+	only   string // the gate's name, if there is one gate only
+}
+
+// NewRecorder gives metrics to the gates of a, which are those that its method
+// Gates() []*gate.Gate returns ([*gate.Gate], [*gate.Policy] and the value of
+// [gate.Chain] have it). An Admitter without the method gets no metrics, and the
+// spans of its calls are annotated all the same. Gates that have metrics of the
+// same provider already are left as they are, so it may be called any number of
+// times.
+//
+// It is an error, and nothing is changed, if a is nil, an option has a bad
+// value, or two of the gates have the same name.
+func NewRecorder(a gate.Admitter, opts ...Option) (*Recorder, error) {
+	c, gates, err := prepare(a, opts)
+	if err == nil && !c.noMetrics {
+		err = attachMetrics(gates, c)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("otelgate.NewRecorder: %w", err)
+	}
+	r := &Recorder{config: c}
+	if len(gates) == 1 {
+		r.only = gates[0].Name()
+	}
+	return r, nil
+}
+
+// Annotate writes the result of an Acquire on the current span of ctx, which is
+// the context that the call was acquired with: attributes, the event
+// [EventRejected] if the call was rejected, and a child span [SpanWait] if it
+// waited. It must be called right after Acquire has returned, since the wait is
+// taken to end now.
+//
+// It does nothing for exempt calls, which get the zero Lease, for errors that
+// are no gate's, and if the span is not recording.
+func (r *Recorder) Annotate(ctx context.Context, call gate.Call, lease gate.Lease, err error) {
+	if r == nil || r.config.noSpans {
+		return
+	}
+	span := trace.SpanFromContext(ctx)
+	if !span.IsRecording() {
+		return
+	}
+	if o, ok := r.outcome(lease, err); ok {
+		o.annotate(ctx, span, r.config.tracers, &call)
+	}
+}
+
+// outcome is outcomeOf, with a name for the one gate there is.
+func (r *Recorder) outcome(lease gate.Lease, err error) (outcome, bool) {
+	o, ok := outcomeOf(lease, err)
+	if o.gate == "" {
+		o.gate = r.only
+	}
+	return o, ok
+}
+
+// prepare checks what it is given and returns the gates of a, if a says.
+func prepare(a gate.Admitter, opts []Option) (config, []*gate.Gate, error) {
+	c, err := newConfig(opts)
+	if err != nil {
+		return c, nil, err
+	}
+	if a == nil {
+		return c, nil, errors.New("the Admitter is nil")
+	}
+	has, ok := a.(interface{ Gates() []*gate.Gate })
+	if !ok {
+		return c, nil, nil
+	}
+	gates := has.Gates()
+	byName := make(map[string]*gate.Gate, len(gates))
+	for _, g := range gates {
+		if other := byName[g.Name()]; other != nil && other != g {
+			return c, nil, fmt.Errorf("two gates have the name %q", g.Name())
+		}
+		byName[g.Name()] = g
+	}
+	return c, gates, nil
+}

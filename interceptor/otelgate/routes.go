@@ -1,0 +1,122 @@
+package otelgate
+
+import (
+	"maps"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/rpcgate/rpcgate/gate"
+)
+
+// routes are the routes of one gate, up to a number, with their attribute sets.
+// Finding one takes no lock and allocates nothing. It is safe for concurrent use.
+type routes struct {
+	gate  string
+	most  int
+	other *route
+
+	mu    sync.Mutex                        // held to add to known
+	known atomic.Pointer[map[string]*route] // copied when one is added
+}
+
+func newRoutes(gateName string, most int) *routes {
+	t := &routes{gate: gateName, most: most, other: newRoute(gateName, OtherMethod)}
+	t.known.Store(&map[string]*route{})
+	return t
+}
+
+// find returns what is known of the call's route, or what is counted for all
+// the routes that are not told apart.
+func (t *routes) find(call *gate.Call) *route {
+	if call.UnknownRoute {
+		return t.other
+	}
+	known := *t.known.Load()
+	if r := known[call.Route]; r != nil {
+		return r
+	}
+	if len(known) >= t.most {
+		return t.other
+	}
+	return t.add(call.Route)
+}
+
+func (t *routes) add(name string) *route {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	known := *t.known.Load()
+	if r := known[name]; r != nil {
+		return r
+	}
+	if len(known) >= t.most {
+		return t.other
+	}
+	// A copy, as the name may be a part of something large.
+	name = strings.Clone(name)
+	r := newRoute(t.gate, methodOf(name))
+	known = maps.Clone(known)
+	known[name] = r
+	t.known.Store(&known)
+	return r
+}
+
+// methodOf is a route as the value of [KeyMethod].
+func methodOf(route string) string { return strings.TrimPrefix(route, "/") }
+
+// route has the attribute sets of one route at one gate.
+type route struct {
+	gate, method string
+	lease        []metric.RecordOption
+	outcomes     [outcomes]atomic.Pointer[series] // made when first needed
+}
+
+// series are the options that record one outcome of a route.
+type series struct {
+	add    []metric.AddOption
+	record []metric.RecordOption
+}
+
+// outcomes is how many there may be: four decisions, eight reasons, and dry runs
+// apart.
+const outcomes = 4 * 8 * 2
+
+func newRoute(gateName, method string) *route {
+	r := &route{gate: gateName, method: method}
+	r.lease = []metric.RecordOption{metric.WithAttributeSet(attribute.NewSet(r.attributes()...))}
+	return r
+}
+
+// attributes are those of all the route's measurements, with room for more.
+func (r *route) attributes() []attribute.KeyValue {
+	attrs := append(make([]attribute.KeyValue, 0, 5), KeyGateName.String(r.gate))
+	if r.method != "" {
+		attrs = append(attrs, KeyMethod.String(r.method))
+	}
+	return attrs
+}
+
+// outcome returns the options to record the decision that the event tells of.
+func (r *route) outcome(e *gate.Event) *series {
+	i := int(e.Decision-gate.Accepted)&3<<4 | int(e.Reason)&7<<1
+	if e.DryRun {
+		i |= 1
+	}
+	if s := r.outcomes[i].Load(); s != nil {
+		return s
+	}
+	attrs := append(r.attributes(), KeyDecision.String(e.Decision.String()))
+	if e.Reason != 0 {
+		attrs = append(attrs, KeyReason.String(e.Reason.String()))
+	}
+	if e.DryRun {
+		attrs = append(attrs, KeyDryRun.Bool(true))
+	}
+	set := metric.WithAttributeSet(attribute.NewSet(attrs...))
+	s := &series{add: []metric.AddOption{set}, record: []metric.RecordOption{set}}
+	r.outcomes[i].Store(s) // somebody else may have stored its equal
+	return s
+}
