@@ -1,0 +1,220 @@
+package otelgate_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/interceptor/otelgate"
+)
+
+func TestEveryOutcomeIsCounted(t *testing.T) {
+	for _, s := range scenarios() {
+		t.Run(s.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				sdk := newSDK()
+				_, lease, err := s.play(t, context.Background(), gate.Call{Route: listOpen, Key: "k"}, func(g *gate.Gate) {
+					if _, err := otelgate.NewRecorder(g, otelgate.WithMeterProvider(sdk.meters)); err != nil {
+						t.Fatal(err)
+					}
+				})
+				set := "gate.decision=" + s.decision
+				if s.dryRun {
+					set += ",gate.dry_run=true"
+				}
+				set += ",gate.name=db"
+				if s.reason != "" {
+					set += ",gate.reason=" + s.reason
+				}
+				set += ",rpc.method=orders.v1.OrderService/ListOpen"
+				want := []string{"gate.requests{" + set + "} 1"}
+				if s.decision != "abandoned" {
+					want = append(want, fmt.Sprintf("gate.wait.duration{%s} 1 in %.4gs", set, s.waited.Seconds()))
+				}
+				if err == nil {
+					time.Sleep(70 * time.Millisecond)
+					lease.Release()
+					lease.Release()
+					want = append(want, "gate.lease.duration{gate.name=db,rpc.method=orders.v1.OrderService/ListOpen} 1 in 0.07s")
+				}
+				wantLines(t, about(sdk.metrics(t), "ListOpen"), want...)
+			})
+		})
+	}
+}
+
+func TestNumbersOfTheMomentAreReadAtCollection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sdk := newSDK()
+		db := gate.Must(gate.New("db", 3))
+		if _, err := otelgate.NewRecorder(db, otelgate.WithMeterProvider(sdk.meters)); err != nil {
+			t.Fatal(err)
+		}
+		now := func() []string { return about(sdk.metrics(t), "in_flight", "waiting", "limit") }
+		wantLines(t, now(), "gate.in_flight{gate.name=db} 0", "gate.waiting{gate.name=db} 0", "gate.limit{gate.name=db} 3")
+
+		ctx := context.Background()
+		lease, err := db.Acquire(ctx, gate.Call{Cost: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			go db.Acquire(ctx, gate.Call{})
+		}
+		synctest.Wait()
+		if err := db.SetLimit(5); err != nil { // admits them
+			t.Fatal(err)
+		}
+		for range 2 {
+			go db.Acquire(ctx, gate.Call{})
+		}
+		synctest.Wait()
+		wantLines(t, now(), "gate.in_flight{gate.name=db} 5", "gate.waiting{gate.name=db} 2", "gate.limit{gate.name=db} 5")
+		lease.Release()
+		wantLines(t, now(), "gate.in_flight{gate.name=db} 4", "gate.waiting{gate.name=db} 0", "gate.limit{gate.name=db} 5")
+	})
+}
+
+func TestGatesOfAChainAndAPolicyAreCountedEach(t *testing.T) {
+	sdk := newSDK()
+	db, reports := gate.Must(gate.New("db", 9)), gate.Must(gate.New("reports", 1))
+	policy, err := gate.NewPolicy(
+		gate.Route("/orders.v1.*", db),
+		gate.Route("/reports.v1.*", reports, db),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := otelgate.NewRecorder(policy, otelgate.WithMeterProvider(sdk.meters)); err != nil {
+		t.Fatal(err)
+	}
+	for _, route := range []string{"/orders.v1.Orders/Get", "/reports.v1.Reports/Monthly", "/grpc.health.v1.Health/Check"} {
+		lease, err := policy.Acquire(context.Background(), gate.Call{Route: route})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lease.Release()
+	}
+	wantLines(t, about(sdk.metrics(t), "requests"),
+		"gate.requests{gate.decision=accepted,gate.name=db,rpc.method=orders.v1.Orders/Get} 1",
+		"gate.requests{gate.decision=accepted,gate.name=db,rpc.method=reports.v1.Reports/Monthly} 1",
+		"gate.requests{gate.decision=accepted,gate.name=reports,rpc.method=reports.v1.Reports/Monthly} 1",
+	)
+}
+
+func TestRoutesThatAreNotToldApart(t *testing.T) {
+	sdk := newSDK()
+	db := gate.Must(gate.New("db", 100))
+	_, err := otelgate.NewRecorder(db, otelgate.WithMeterProvider(sdk.meters), otelgate.WithMaxRoutes(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, call := range []gate.Call{
+		{Route: "/no.such.Service/Method", UnknownRoute: true}, // does not count against the two
+		{Route: "/a.A/A"},
+		{}, // without a route
+		{Route: "/b.B/B"},
+		{Route: "/c.C/C"},
+		{Route: "/a.A/A"},
+	} {
+		if err := db.Do(context.Background(), call, func(context.Context) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantLines(t, about(sdk.metrics(t), "requests"),
+		"gate.requests{gate.decision=accepted,gate.name=db,rpc.method=_OTHER} 3",
+		"gate.requests{gate.decision=accepted,gate.name=db,rpc.method=a.A/A} 2",
+		"gate.requests{gate.decision=accepted,gate.name=db} 1",
+	)
+}
+
+func TestInstrumentsAreAsTheyAreDocumented(t *testing.T) {
+	sdk := newSDK()
+	db := gate.Must(gate.New("db", 1))
+	if err := otelgate.Instrument(db, otelgate.WithMeterProvider(sdk.meters)); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Do(context.Background(), gate.Call{}, func(context.Context) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	type kind struct {
+		unit string
+		data string
+	}
+	want := map[string]kind{
+		"gate.requests":       {"{request}", "monotonic sum"},
+		"gate.wait.duration":  {"s", "histogram from 0 to 5"},
+		"gate.lease.duration": {"s", "histogram from 0.001 to 300"},
+		"gate.in_flight":      {"{unit}", "sum"},
+		"gate.waiting":        {"{request}", "sum"},
+		"gate.limit":          {"{unit}", "sum"},
+	}
+	for _, scope := range sdk.scopes(t) {
+		if scope.Scope.Name != "github.com/rpcgate/rpcgate/interceptor/otelgate" || scope.Scope.Version == "" {
+			t.Errorf("scope %q, version %q", scope.Scope.Name, scope.Scope.Version)
+		}
+		for _, m := range scope.Metrics {
+			got := kind{unit: m.Unit}
+			switch d := m.Data.(type) {
+			case metricdata.Sum[int64]:
+				got.data = "sum"
+				if d.IsMonotonic {
+					got.data = "monotonic sum"
+				}
+			case metricdata.Histogram[float64]:
+				b := d.DataPoints[0].Bounds
+				got.data = fmt.Sprintf("histogram from %v to %v", b[0], b[len(b)-1])
+			}
+			if got != want[m.Name] || m.Description == "" {
+				t.Errorf("%s (%s): got %v, want %v", m.Name, m.Description, got, want[m.Name])
+			}
+			delete(want, m.Name)
+		}
+	}
+	for name := range want {
+		t.Errorf("%s was not exported", name)
+	}
+}
+
+func TestExemplarsLeadToTheSpan(t *testing.T) {
+	sdk := newSDK()
+	db := gate.Must(gate.New("db", 1))
+	if _, err := otelgate.NewRecorder(db, otelgate.WithMeterProvider(sdk.meters)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, span := sdk.traces.Tracer("test").Start(context.Background(), "call")
+	lease, err := db.Acquire(ctx, gate.Call{Route: listOpen})
+	if err != nil {
+		t.Fatal(err)
+	}
+	span.End()
+	lease.Release() // the span has ended: it is still the one of this call
+
+	want, found := span.SpanContext().TraceID(), map[string]bool{}
+	check := func(name string, id []byte) {
+		found[name] = trace.TraceID(id) == want
+	}
+	for _, m := range sdk.scopes(t)[0].Metrics {
+		switch d := m.Data.(type) {
+		case metricdata.Sum[int64]:
+			for _, e := range d.DataPoints[0].Exemplars {
+				check(m.Name, e.TraceID)
+			}
+		case metricdata.Histogram[float64]:
+			for _, e := range d.DataPoints[0].Exemplars {
+				check(m.Name, e.TraceID)
+			}
+		}
+	}
+	for _, name := range []string{"gate.requests", "gate.wait.duration", "gate.lease.duration"} {
+		if !found[name] {
+			t.Errorf("%s has no exemplar of the call's trace", name)
+		}
+	}
+}

@@ -1,0 +1,260 @@
+package otelgate_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+
+	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/interceptor/otelgate"
+)
+
+const (
+	oneRequest = "gate.requests{gate.decision=accepted,gate.name=db,rpc.method=orders.v1.OrderService/ListOpen} 1"
+	oneLimit   = "gate.limit{gate.name=db} 1"
+)
+
+// attach makes the gate known to an interceptor.
+func attach(t testing.TB, a gate.Admitter, opts ...otelgate.Option) {
+	t.Helper()
+	if _, err := otelgate.NewRecorder(a, opts...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// oneCall admits one call and ends it.
+func oneCall(t testing.TB, a gate.Admitter) {
+	t.Helper()
+	lease, err := a.Acquire(context.Background(), gate.Call{Route: listOpen})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease.Release()
+}
+
+func TestTwoHostsOfOneGateCountOnce(t *testing.T) {
+	sdk := newSDK()
+	db := gate.Must(gate.New("db", 1))
+	attach(t, db, otelgate.WithMeterProvider(sdk.meters))
+	attach(t, gate.Chain(db, gate.Must(gate.New("reports", 1))), otelgate.WithMeterProvider(sdk.meters))
+	if err := otelgate.Instrument(db, otelgate.WithMeterProvider(sdk.meters)); err != nil {
+		t.Fatal(err)
+	}
+	oneCall(t, db)
+	wantLines(t, about(sdk.metrics(t), "gate.requests{", "gate.limit{gate.name=db}"), oneRequest, oneLimit)
+}
+
+func TestEachProviderGetsEverything(t *testing.T) {
+	a, b := newSDK(), newSDK()
+	db := gate.Must(gate.New("db", 1))
+	attach(t, db, otelgate.WithMeterProvider(a.meters))
+	attach(t, db, otelgate.WithMeterProvider(b.meters))
+	attach(t, db, otelgate.WithMeterProvider(a.meters))
+	oneCall(t, db)
+	for _, sdk := range []*sdk{a, b} {
+		wantLines(t, about(sdk.metrics(t), "gate.requests", "gate.limit"), oneRequest, oneLimit)
+	}
+}
+
+func TestSpansOfAHostAreLeftToIt(t *testing.T) {
+	sdk := newSDK()
+	db := gate.Must(gate.New("db", 1, gate.WithMaxWait(0)))
+	if err := otelgate.Instrument(db, otelgate.WithMeterProvider(sdk.meters)); err != nil {
+		t.Fatal(err)
+	}
+	recorder, err := otelgate.NewRecorder(db, otelgate.WithMeterProvider(sdk.meters))
+	if err != nil {
+		t.Fatal(err)
+	}
+	occupied, err := db.TryAcquire(gate.Call{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer occupied.Release()
+	ctx, span := sdk.traces.Tracer("test").Start(context.Background(), "call")
+	call := gate.Call{Caller: nobody{}}
+	lease, err := db.Acquire(ctx, call)
+	recorder.Annotate(ctx, call, lease, err)
+	span.End()
+	if events := sdk.spans.Ended()[0].Events(); len(events) != 1 {
+		t.Errorf("events %v, want one", events)
+	}
+	if got := about(sdk.metrics(t), "reason=limit} 1"); len(got) != 2 {
+		t.Errorf("counted: %v", got)
+	}
+}
+
+type nobody struct{}
+
+func (nobody) Identify(context.Context) (requestID, remoteIP string) { return "", "" }
+
+// callbacks counts the callbacks that are registered with a provider.
+type callbacks struct {
+	metric.MeterProvider
+	registered atomic.Int64
+}
+
+func (c *callbacks) Meter(name string, opts ...metric.MeterOption) metric.Meter {
+	return callbackMeter{c.MeterProvider.Meter(name, opts...), c}
+}
+
+type callbackMeter struct {
+	metric.Meter
+	counter *callbacks
+}
+
+func (m callbackMeter) RegisterCallback(f metric.Callback, of ...metric.Observable) (metric.Registration, error) {
+	reg, err := m.Meter.RegisterCallback(f, of...)
+	m.counter.registered.Add(1)
+	return registration{reg, m.counter}, err
+}
+
+type registration struct {
+	metric.Registration
+	counter *callbacks
+}
+
+func (r registration) Unregister() error {
+	r.counter.registered.Add(-1)
+	return r.Registration.Unregister()
+}
+
+func TestReplacedGatesAreForgotten(t *testing.T) {
+	sdk := newSDK()
+	provider := &callbacks{MeterProvider: sdk.meters}
+	db := gate.Must(gate.New("db", 1))
+	rebuild := func() {
+		t.Helper()
+		policy, err := gate.NewPolicy(gate.Route("/orders.*", db), gate.Route("*", gate.Must(gate.New("rest", 9))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		attach(t, policy, otelgate.WithMeterProvider(provider))
+		oneCall(t, policy)
+	}
+	for range 10 {
+		rebuild()
+	}
+	if n := provider.registered.Load(); n != 11 {
+		t.Errorf("%d callbacks for 11 gates", n)
+	}
+	for tries := 0; provider.registered.Load() != 1; tries++ {
+		if tries == 1000 {
+			t.Fatalf("%d callbacks stayed, want that of db only", provider.registered.Load())
+		}
+		runtime.GC() // cleanups run some time after it
+		runtime.Gosched()
+	}
+	wantLines(t, about(sdk.metrics(t), "limit"), oneLimit)
+	runtime.KeepAlive(db)
+}
+
+func TestWithoutAnSDKTheGateIsNotObserved(t *testing.T) {
+	dropped := sdkmetric.NewMeterProvider() // no reader: nobody collects
+	db := gate.Must(gate.New("db", 1))
+	attach(t, db, otelgate.WithMeterProvider(noop.NewMeterProvider()))
+	attach(t, db, otelgate.WithMeterProvider(dropped))
+	if err := otelgate.Instrument(db); err != nil { // the global one, and spans
+		t.Fatal(err)
+	}
+	ctx, call := context.Background(), gate.Call{Route: listOpen}
+	if n := testing.AllocsPerRun(100, func() {
+		lease, err := db.Acquire(ctx, call)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lease.Release()
+	}); n != 0 {
+		t.Errorf("%v allocations per call", n)
+	}
+	// A gate that is observed reads the clock for every lease, so that it
+	// knows its age. This one does so from the first Snapshot on.
+	lease, err := db.Acquire(ctx, call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lease.Release()
+	for range 1000 {
+		runtime.Gosched() // so that some time passes
+	}
+	first, second := db.Snapshot().Holders[0].Age, db.Snapshot().Holders[0].Age
+	if first != 0 || second < first {
+		t.Errorf("the lease has the age %s before the first Snapshot: somebody observes the gate", first)
+	}
+}
+
+func TestDroppedInstrumentsLeaveTheOthers(t *testing.T) {
+	reader := sdkmetric.NewManualReader()
+	drop := func(name string) sdkmetric.Option {
+		return sdkmetric.WithView(sdkmetric.NewView(sdkmetric.Instrument{Name: name},
+			sdkmetric.Stream{Aggregation: sdkmetric.AggregationDrop{}}))
+	}
+	sdk := &sdk{reader: reader, meters: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader),
+		drop(otelgate.MetricRequests), drop(otelgate.MetricWaitDuration), drop(otelgate.MetricLimit))}
+	db := gate.Must(gate.New("db", 1))
+	attach(t, db, otelgate.WithMeterProvider(sdk.meters))
+	oneCall(t, db)
+	if got := sdk.metrics(t); len(got) != 3 || len(about(got, otelgate.MetricLeaseDuration)) != 1 {
+		t.Errorf("got %q, want the lease duration, in flight and waiting", got)
+	}
+}
+
+// TestGlobalProvider sets the global provider, which can be done once in a
+// process, so it does it in a process of its own.
+func TestGlobalProvider(t *testing.T) {
+	if os.Getenv("OTELGATE_TEST_GLOBAL") == "" {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestGlobalProvider$", "-test.count=1", "-test.v")
+		cmd.Env = append(os.Environ(), "OTELGATE_TEST_GLOBAL=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return
+	}
+	before := gate.Must(gate.New("before", 1))
+	both := gate.Must(gate.New("both", 1))
+	after := gate.Must(gate.New("after", 1))
+	attach(t, before)
+	attach(t, both)
+	attach(t, both)
+	oneCall(t, before) // is not counted
+	attach(t, both, otelgate.WithMeterProvider(noop.NewMeterProvider()))
+
+	sdk := newSDK()
+	otel.SetMeterProvider(sdk.meters)
+	attach(t, both)
+	attach(t, both, otelgate.WithMeterProvider(sdk.meters))
+	attach(t, after)
+	attach(t, after, otelgate.WithMeterProvider(sdk.meters))
+	for _, g := range []*gate.Gate{before, both, after} {
+		oneCall(t, g)
+	}
+	wantLines(t, about(sdk.metrics(t), "gate.requests", "gate.limit"),
+		"gate.limit{gate.name=before} 1", "gate.limit{gate.name=both} 1", "gate.limit{gate.name=after} 1",
+		"gate.requests{gate.decision=accepted,gate.name=before,rpc.method=orders.v1.OrderService/ListOpen} 1",
+		"gate.requests{gate.decision=accepted,gate.name=both,rpc.method=orders.v1.OrderService/ListOpen} 1",
+		"gate.requests{gate.decision=accepted,gate.name=after,rpc.method=orders.v1.OrderService/ListOpen} 1",
+	)
+
+	next := newSDK() // another global provider: it gets everything from new hosts on
+	otel.SetMeterProvider(next.meters)
+	attach(t, both)
+	oneCall(t, both)
+	for _, sdk := range []*sdkMetricsOf{{sdk, "2"}, {next, "1"}} {
+		if got := about(sdk.metrics(t), "gate.name=both,rpc.method=orders.v1.OrderService/ListOpen} "+sdk.count); len(got) != 3 {
+			t.Errorf("got %q, want the three instruments with %s", got, sdk.count)
+		}
+	}
+}
+
+type sdkMetricsOf struct {
+	*sdk
+	count string
+}
