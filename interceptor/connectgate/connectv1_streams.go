@@ -33,9 +33,16 @@ type messageConn struct {
 	call        gate.Call // but for what depends on the message
 	messages    *host.Messages
 	turn        turn
+	asked       bool // only Receive touches it, which must not run twice at a time
 }
 
 func (c *messageConn) Receive(msg any) error {
+	if c.asked && c.Spec().StreamType&connect.StreamTypeClient == 0 {
+		// It is not the handler that asks, but Connect, which makes sure
+		// that the one request is the only one.
+		return c.StreamingHandlerConn.Receive(msg)
+	}
+	c.asked = true
 	c.turn.pass()
 	if err := c.StreamingHandlerConn.Receive(msg); err != nil {
 		return err

@@ -1,0 +1,207 @@
+package connecthost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync/atomic"
+
+	"connectrpc.com/connect"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	testv1 "github.com/rpcgate/rpcgate/gen/rpcgate/test/v1"
+	"github.com/rpcgate/rpcgate/gen/rpcgate/test/v1/testv1connect"
+	"github.com/rpcgate/rpcgate/internal/conformance"
+)
+
+// client is a client of Connect v1, for any of the protocols.
+type client struct {
+	http     *http.Client
+	url      string
+	protocol Protocol
+}
+
+func (c *client) options() connect.ClientOption {
+	switch c.protocol {
+	case GRPC:
+		return connect.WithGRPC()
+	case GRPCWeb:
+		return connect.WithGRPCWeb()
+	default:
+		return connect.WithClientOptions()
+	}
+}
+
+func (c *client) Open(ctx context.Context, shape conformance.Shape, header map[string]string) conformance.ClientCall {
+	seen := &watcher{next: c.http}
+	call := &clientCall{ctx: ctx, shape: shape, header: header, seen: seen}
+	call.client = testv1connect.NewEchoServiceClient(seen, c.url, c.options())
+	switch shape {
+	case conformance.ClientStream:
+		call.clientStream = call.client.ClientStream(ctx)
+		set(call.clientStream.RequestHeader(), header)
+	case conformance.BidiStream:
+		call.bidi = call.client.BidiStream(ctx)
+		set(call.bidi.RequestHeader(), header)
+	}
+	return call
+}
+
+// Malformed sends a message that has a string where the request has bytes that
+// are no UTF-8.
+func (c *client) Malformed(ctx context.Context) error {
+	seen := &watcher{next: c.http}
+	malformed := connect.NewClient[wrapperspb.BytesValue, testv1.UnaryResponse](
+		seen, c.url+conformance.Unary.Route(), c.options())
+	_, err := malformed.CallUnary(ctx, connect.NewRequest(wrapperspb.Bytes([]byte{0xff, 0xfe})))
+	return seen.failure(err)
+}
+
+func (c *client) Check(ctx context.Context) error {
+	checker := connect.NewClient[grpc_health_v1.HealthCheckRequest, grpc_health_v1.HealthCheckResponse](
+		c.http, c.url+"/grpc.health.v1.Health/Check", c.options())
+	res, err := checker.CallUnary(ctx, connect.NewRequest(&grpc_health_v1.HealthCheckRequest{}))
+	if err == nil && res.Msg.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
+		err = fmt.Errorf("health status %s", res.Msg.GetStatus())
+	}
+	return err
+}
+
+// watcher notes the status of the response, which may come when the call is given
+// up already.
+type watcher struct {
+	next   *http.Client
+	status atomic.Int64
+}
+
+func (w *watcher) Do(r *http.Request) (*http.Response, error) {
+	res, err := w.next.Do(r)
+	if err == nil {
+		w.status.Store(int64(res.StatusCode))
+	}
+	return res, err
+}
+
+// failure says what a client saw of an error, and returns nil if there is none.
+func (w *watcher) failure(err error) error {
+	if err == nil {
+		return nil
+	}
+	var e *connect.Error
+	if !errors.As(err, &e) {
+		return fmt.Errorf("an error that is none of Connect's: %w", err)
+	}
+	f := &conformance.Failure{
+		Code: uint32(e.Code()), Message: e.Message(), HTTPStatus: int(w.status.Load()),
+		Pushback: e.Meta().Values("Grpc-Retry-Pushback-Ms"), RetryAfter: e.Meta().Values("Retry-After"),
+		Dump: fmt.Sprintf("%v\nmetadata %v", err, e.Meta()),
+	}
+	for _, detail := range e.Details() {
+		if m, err := detail.Value(); err == nil {
+			f.AddDetail(m)
+		}
+	}
+	return f
+}
+
+func set(to http.Header, header map[string]string) {
+	for key, value := range header {
+		to.Set(key, value)
+	}
+}
+
+// clientCall makes the calls with one request only when the response is asked
+// for, so that the request is known.
+type clientCall struct {
+	client testv1connect.EchoServiceClient
+	ctx    context.Context
+	shape  conformance.Shape
+	header map[string]string
+	seen   *watcher
+	text   string
+	done   bool
+
+	clientStream *connect.ClientStreamForClient[testv1.ClientStreamRequest, testv1.ClientStreamResponse]
+	serverStream *connect.ServerStreamForClient[testv1.ServerStreamResponse]
+	bidi         *connect.BidiStreamForClient[testv1.BidiStreamRequest, testv1.BidiStreamResponse]
+}
+
+func (c *clientCall) Send(text string) error {
+	switch c.shape {
+	case conformance.ClientStream:
+		return c.clientStream.Send(&testv1.ClientStreamRequest{Text: text})
+	case conformance.BidiStream:
+		return c.bidi.Send(&testv1.BidiStreamRequest{Text: text})
+	default:
+		c.text = text
+		return nil
+	}
+}
+
+func (c *clientCall) CloseSend() error {
+	if c.shape == conformance.BidiStream {
+		return c.bidi.CloseRequest()
+	}
+	return nil
+}
+
+func (c *clientCall) Recv() (string, error) {
+	text, err := c.recv()
+	if errors.Is(err, io.EOF) {
+		return "", io.EOF
+	}
+	return text, c.seen.failure(err)
+}
+
+func (c *clientCall) recv() (string, error) {
+	switch {
+	case c.shape == conformance.ServerStream:
+		return c.recvServerStream()
+	case c.shape == conformance.BidiStream:
+		m, err := c.bidi.Receive()
+		if err != nil {
+			_ = c.bidi.CloseResponse()
+		}
+		return m.GetText(), err
+	case c.done:
+		return "", io.EOF
+	}
+	c.done = true
+	if c.shape == conformance.ClientStream {
+		res, err := c.clientStream.CloseAndReceive()
+		if err != nil {
+			return "", err
+		}
+		return res.Msg.GetText(), nil
+	}
+	req := connect.NewRequest(&testv1.UnaryRequest{Text: c.text})
+	set(req.Header(), c.header)
+	res, err := c.client.Unary(c.ctx, req)
+	if err != nil {
+		return "", err
+	}
+	return res.Msg.GetText(), nil
+}
+
+func (c *clientCall) recvServerStream() (string, error) {
+	if c.serverStream == nil {
+		req := connect.NewRequest(&testv1.ServerStreamRequest{Text: c.text})
+		set(req.Header(), c.header)
+		stream, err := c.client.ServerStream(c.ctx, req)
+		if err != nil {
+			return "", err
+		}
+		c.serverStream = stream
+	}
+	if c.serverStream.Receive() {
+		return c.serverStream.Msg().GetText(), nil
+	}
+	defer c.serverStream.Close()
+	if err := c.serverStream.Err(); err != nil {
+		return "", err
+	}
+	return "", io.EOF
+}

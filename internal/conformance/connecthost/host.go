@@ -1,0 +1,119 @@
+package connecthost
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"connectrpc.com/connect"
+	connectv2 "connectrpc.com/connect/v2"
+	"connectrpc.com/connect/v2/connecthttp"
+	"connectrpc.com/grpchealth"
+
+	testv1connectv2 "github.com/rpcgate/rpcgate/gen/connectv2/rpcgate/test/v1/testv1connect"
+	"github.com/rpcgate/rpcgate/gen/rpcgate/test/v1/testv1connect"
+	"github.com/rpcgate/rpcgate/interceptor/connectgate"
+	"github.com/rpcgate/rpcgate/internal/conformance"
+	"github.com/rpcgate/rpcgate/internal/memhttp"
+)
+
+// Protocol is what a client speaks.
+type Protocol string
+
+// The protocols.
+const (
+	Connect Protocol = "Connect"
+	GRPC    Protocol = "gRPC"
+	GRPCWeb Protocol = "gRPC-Web"
+)
+
+// V1 is a Connect v1 server with connectgate.NewInterceptor.
+func V1(p Protocol) conformance.Host {
+	return host("Connect v1", p, func(s conformance.Setup) http.Handler {
+		return handlerV1(s, connectgate.NewInterceptor(s.Admitter, s.Options...))
+	})
+}
+
+// V2 is a Connect v2 server with connectgate.NewServerInterceptor.
+func V2(p Protocol) conformance.Host {
+	h := host("Connect v2", p, func(s conformance.Setup) http.Handler {
+		return handlerV2(s, connectgate.NewServerInterceptor(s.Admitter, s.Options...))
+	})
+	h.BeforeDecode = true
+	return h
+}
+
+// MiddlewareV1 is a Connect v1 server with connectgate.Middleware and the
+// interceptor, which is needed for what handlers return and for messages.
+func MiddlewareV1(p Protocol) conformance.Host {
+	h := host("Connect middleware and v1", p, func(s conformance.Setup) http.Handler {
+		inner := handlerV1(s, connectgate.NewInterceptor(s.Admitter, s.Options...))
+		return connectgate.Middleware(s.Admitter, s.Options...)(inner)
+	})
+	h.BeforeDecode = true
+	return h
+}
+
+// MiddlewareV2 is the same with Connect v2.
+func MiddlewareV2(p Protocol) conformance.Host {
+	h := host("Connect middleware and v2", p, func(s conformance.Setup) http.Handler {
+		inner := handlerV2(s, connectgate.NewServerInterceptor(s.Admitter, s.Options...))
+		return connectgate.Middleware(s.Admitter, s.Options...)(inner)
+	})
+	h.BeforeDecode = true
+	return h
+}
+
+// host serves a handler, behind connectgate.TrailersOnly as a server should.
+func host(name string, p Protocol, handler func(conformance.Setup) http.Handler) conformance.Host {
+	return conformance.Host{
+		Name:   name + " by " + string(p),
+		Shapes: conformance.Shapes(),
+		Carriers: func(shape conformance.Shape) conformance.Carriers {
+			return conformance.Carriers{
+				Code: true, Details: true, Message: true,
+				Pushback:   p != Connect,
+				RetryAfter: p == Connect,
+				HTTPStatus: p == Connect && shape == conformance.Unary,
+			}
+		},
+		Start: func(t testing.TB, s conformance.Setup) conformance.Client {
+			server := memhttp.Start(t, connectgate.TrailersOnly(handler(s)))
+			return &client{http: server.ClientHTTP2(), url: server.URL, protocol: p}
+		},
+	}
+}
+
+func handlerV1(s conformance.Setup, gated connect.Interceptor) http.Handler {
+	opts := []connect.HandlerOption{
+		connect.WithRecover(func(context.Context, connect.Spec, http.Header, any) error {
+			return connect.NewError(connect.CodeInternal, nil)
+		}),
+		connect.WithInterceptors(gated),
+	}
+	mux := http.NewServeMux()
+	mux.Handle(testv1connect.NewEchoServiceHandler(serviceV1{s.Handler}, opts...))
+	mux.Handle(grpchealth.NewHandler(grpchealth.NewStaticChecker(), opts...))
+	return mux
+}
+
+func handlerV2(s conformance.Setup, gated connectv2.ServerInterceptor) http.Handler {
+	server := connectv2.NewServer(recoverV2, gated)
+	testv1connectv2.RegisterEchoServiceHandler(server, serviceV2{s.Handler})
+	server.Register(healthV2())
+	mux := http.NewServeMux()
+	connecthttp.Mount(mux, server)
+	return mux
+}
+
+// recoverV2 answers a panic with Internal.
+func recoverV2(next connectv2.ServerFunc) connectv2.ServerFunc {
+	return func(ctx context.Context, spec connectv2.Spec, stream connectv2.ServerStream) (err error) {
+		defer func() {
+			if recover() != nil {
+				err = connectv2.NewError(connectv2.CodeInternal, "panic")
+			}
+		}()
+		return next(ctx, spec, stream)
+	}
+}
