@@ -146,6 +146,8 @@ func (c stubContext) Err() error { return c.err() }
 // hugeCost is more than any limit.
 const hugeCost = math.MaxInt64
 
+func gosched() { runtime.Gosched() }
+
 // goexit ends the goroutine, as t.FailNow does.
 func goexit() { runtime.Goexit() }
 
