@@ -1,0 +1,250 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"go.opentelemetry.io/otel/attribute"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/rpcgate/rpcgate/gate"
+)
+
+func newGate(t *testing.T) *gate.Gate {
+	t.Helper()
+	g, err := gate.New("db", 1, gate.WithMaxWait(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func newPolicy(t *testing.T, rules ...gate.Rule) *gate.Policy {
+	t.Helper()
+	p, err := gate.NewPolicy(rules...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestMistakesPanicAndSayWhatIsWrong(t *testing.T) {
+	bad := OptionFunc(func(*Config) error { return errors.New("WithX: bad") })
+	for _, test := range []struct {
+		admitter gate.Admitter
+		opts     []Option
+		want     string
+	}{
+		{nil, nil, "hostgate: the gate is nil"},
+		{(*gate.Gate)(nil), nil, "hostgate: the gate is nil"},
+		{(*gate.Policy)(nil), nil, "hostgate: the policy is nil"},
+		{newGate(t), []Option{nil}, "hostgate: option 0 is nil"},
+		{newGate(t), []Option{bad}, "hostgate: WithX: bad"},
+	} {
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); got != test.want {
+					t.Errorf("panic %q, want %q", got, test.want)
+				}
+			}()
+			Must("hostgate", test.admitter, test.opts)
+		}()
+	}
+}
+
+func TestHealthAndReflectionAreExemptAtAGateAsWithAPolicy(t *testing.T) {
+	g := newGate(t)
+	single, policy := Must("", g, nil), Must("", newPolicy(t, gate.Route("*", g)), nil)
+	for route, want := range map[string]bool{
+		"/grpc.health.v1.Health/Check":                                   true,
+		"/grpc.health.v1.Health/Watch":                                   true,
+		"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo":      true,
+		"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": true,
+		"/grpc.health.v1.HealthCheck/Check":                              false,
+		"/grpc.reflections.X/Y":                                          false,
+		"/orders.v1.OrderService/ListOpen":                               false,
+		"":                                                               false,
+	} {
+		if single.Exempts(route) != want || policy.Exempts(route) != want {
+			t.Errorf("%s: exempt at a gate %t, with a policy %t, want %t", route, single.Exempts(route), policy.Exempts(route), want)
+		}
+	}
+	gated := Must("", newPolicy(t, gate.Route("*", g), gate.Route("/grpc.health.v1.Health/*", g)), nil)
+	if gated.Exempts("/grpc.health.v1.Health/Check") {
+		t.Error("a rule for health checks has no effect")
+	}
+}
+
+func TestCallThatWasAdmittedByTheSameAdmitterPasses(t *testing.T) {
+	g := newGate(t)
+	outer, inner, other := Must("", g, nil), Must("", g, nil), Must("", newPolicy(t, gate.Route("*", g)), nil)
+	ctx, lease, err := outer.Acquire(t.Context(), gate.Call{Route: "/a.B/C"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lease.Release()
+	if outer.Passes(t.Context(), "/a.B/C") || !inner.Passes(ctx, "/a.B/C") || other.Passes(ctx, "/a.B/C") {
+		t.Error("want what this Admitter has admitted to pass, and nothing else")
+	}
+	if !inner.Passes(inner.Mark(t.Context()), "/a.B/C") {
+		t.Error("a marked stream does not pass")
+	}
+	if got, ok := gate.LeaseFromContext(ctx); !ok || got != lease {
+		t.Error("the context does not carry the lease")
+	}
+}
+
+func TestStreamModeIsThePolicys(t *testing.T) {
+	g := newGate(t)
+	if got := Must("", g, nil).StreamMode("/a.B/C"); got != gate.HoldStream {
+		t.Errorf("%s at a gate, want hold_stream", got)
+	}
+	p := newPolicy(t, gate.Route("*", g).Stream(gate.HoldMessage))
+	if got := Must("", p, nil).StreamMode("/a.B/C"); got != gate.HoldMessage {
+		t.Errorf("%s with a policy, want hold_message", got)
+	}
+}
+
+// foreign is an Admitter that is none of package gate's, and cannot be compared.
+type foreign struct{ errs []error }
+
+func (f foreign) Acquire(context.Context, gate.Call) (gate.Lease, error) {
+	return gate.Lease{}, errors.Join(f.errs...)
+}
+
+func TestForeignAdmittersWork(t *testing.T) {
+	h := Must("", foreign{}, nil)
+	ctx, lease, err := h.Acquire(t.Context(), gate.Call{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease.Release()
+	if h.Passes(ctx, "/a.B/C") {
+		t.Error("an Admitter that cannot be compared was taken for the same")
+	}
+	if err := h.RefuseEarly(ctx, gate.Call{}); err != nil {
+		t.Error(err)
+	}
+	refusing := Must("", foreign{[]error{&gate.Rejection{RequestID: "req-7"}}}, nil)
+	_, _, err = refusing.Acquire(t.Context(), gate.Call{})
+	if r, ok := refusing.Refusal(t.Context(), err); !ok || r.RequestID() != "req-7" {
+		t.Errorf("got %v and %t for a wrapped rejection", r, ok)
+	}
+	if _, ok := refusing.Refusal(t.Context(), context.Canceled); ok {
+		t.Error("a cancelled call was taken for a refused one")
+	}
+}
+
+// telemetry is an SDK that keeps what it is told.
+type telemetry struct {
+	spans  *tracetest.SpanRecorder
+	tracer *trace.TracerProvider
+	reader *sdkmetric.ManualReader
+	meter  *sdkmetric.MeterProvider
+}
+
+func newTelemetry() telemetry {
+	s := telemetry{spans: tracetest.NewSpanRecorder(), reader: sdkmetric.NewManualReader()}
+	s.tracer = trace.NewTracerProvider(trace.WithSpanProcessor(s.spans))
+	s.meter = sdkmetric.NewMeterProvider(sdkmetric.WithReader(s.reader))
+	return s
+}
+
+func (s telemetry) option() Option {
+	return OptionFunc(func(c *Config) error {
+		c.MeterProvider, c.TracerProvider = s.meter, s.tracer
+		return nil
+	})
+}
+
+func (s telemetry) requests(t *testing.T) (n int64) {
+	t.Helper()
+	var all metricdata.ResourceMetrics
+	if err := s.reader.Collect(t.Context(), &all); err != nil {
+		t.Fatal(err)
+	}
+	for _, scope := range all.ScopeMetrics {
+		for _, m := range scope.Metrics {
+			if sum, ok := m.Data.(metricdata.Sum[int64]); ok && m.Name == "gate.requests" {
+				for _, point := range sum.DataPoints {
+					n += point.Value
+				}
+			}
+		}
+	}
+	return n
+}
+
+func TestTelemetryIsThereUnlessItIsTurnedOff(t *testing.T) {
+	without := OptionFunc(func(c *Config) error { c.WithoutTelemetry = true; return nil })
+	for name, test := range map[string]struct {
+		opts  []Option
+		want  int
+		count int64
+	}{
+		"on":  {nil, 1, 1},
+		"off": {[]Option{without}, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sdk := newTelemetry()
+			h := Must("", newGate(t), append(test.opts, sdk.option()))
+			ctx, span := sdk.tracer.Tracer("test").Start(t.Context(), "call")
+			_, lease, err := h.Acquire(ctx, gate.Call{Route: "/a.B/C"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			lease.Release()
+			span.End()
+			if got := named(sdk.spans.Ended()[0].Attributes(), "gate.name"); len(got) != test.want {
+				t.Errorf("the span has the gate's name %q, want it %d times", got, test.want)
+			}
+			if got := sdk.requests(t); got != test.count {
+				t.Errorf("%d requests counted, want %d", got, test.count)
+			}
+		})
+	}
+}
+
+func named(attrs []attribute.KeyValue, key attribute.Key) (values []string) {
+	for _, attr := range attrs {
+		if attr.Key == key {
+			values = append(values, attr.Value.Emit())
+		}
+	}
+	return values
+}
+
+func TestMessagesOfAStreamAreCountedAndSummedUpOnItsSpan(t *testing.T) {
+	sdk := newTelemetry()
+	g := newGate(t)
+	h := Must("", g, []Option{sdk.option()})
+	ctx, span := sdk.tracer.Tracer("test").Start(t.Context(), "stream")
+	messages := h.Messages(ctx)
+	for range 3 {
+		lease, err := messages.Acquire(ctx, gate.Call{Route: "/a.B/C"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := messages.Acquire(ctx, gate.Call{Route: "/a.B/C"}); !errors.Is(err, gate.ErrBusy) {
+			t.Errorf("got %v, want gate.ErrBusy", err)
+		}
+		lease.Release()
+	}
+	messages.End()
+	span.End()
+	ended := sdk.spans.Ended()[0]
+	if got := named(ended.Attributes(), "gate.messages"); len(got) != 1 || got[0] != "6" {
+		t.Errorf("the span has %q messages, want 6", got)
+	}
+	if n := len(ended.Events()); n != 1 {
+		t.Errorf("the span has %d events, want one for three rejections", n)
+	}
+	if got := sdk.requests(t); got != 6 {
+		t.Errorf("%d requests counted, want 6", got)
+	}
+}

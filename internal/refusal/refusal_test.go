@@ -1,0 +1,120 @@
+package refusal
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rpcgate/rpcgate/gate"
+)
+
+func TestCarriersOfOneRefusalSayTheSameDelay(t *testing.T) {
+	for _, test := range []struct {
+		delay      time.Duration
+		pushback   string
+		retryAfter string
+		rounded    time.Duration
+	}{
+		{0, "0", "0", 0},
+		{1, "1", "1", time.Millisecond},
+		{999*time.Microsecond + 1, "1", "1", time.Millisecond},
+		{time.Second, "1000", "1", time.Second},
+		{1500*time.Millisecond + 1, "1501", "2", 1501 * time.Millisecond},
+		{gate.MaxRetryDelay, "86400000", "86400", gate.MaxRetryDelay},
+	} {
+		r := New(t.Context(), &gate.Rejection{RetryDelay: test.delay}, false)
+		if r.Delay != test.rounded || r.Pushback() != test.pushback || r.RetryAfter() != test.retryAfter {
+			t.Errorf("%s: delay %s, pushback %s, Retry-After %s; want %s, %s, %s",
+				test.delay, r.Delay, r.Pushback(), r.RetryAfter(), test.rounded, test.pushback, test.retryAfter)
+		}
+	}
+}
+
+func TestDeadlineNearerThanTheDelayForbidsARetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, test := range []struct {
+			left time.Duration
+			want string
+		}{
+			{-time.Second, "-1"}, {time.Second, "-1"}, {2 * time.Second, "-1"}, {2*time.Second + 1, "2000"}, {time.Hour, "2000"},
+		} {
+			ctx, cancel := context.WithTimeout(t.Context(), test.left)
+			defer cancel()
+			r := New(ctx, &gate.Rejection{RetryDelay: 2 * time.Second}, false)
+			if got := r.Pushback(); got != test.want {
+				t.Errorf("%s left: pushback %s, want %s", test.left, got, test.want)
+			}
+			if r.RetryAfter() != "2" {
+				t.Errorf("%s left: Retry-After %s, want 2 for whoever comes back anew", test.left, r.RetryAfter())
+			}
+		}
+	})
+}
+
+func TestRefusalsAreToldByTheirKind(t *testing.T) {
+	for kind, want := range map[gate.Refusal][2]int{
+		gate.TooManyRequests:    {8, 429},
+		gate.ServiceUnavailable: {14, 503},
+	} {
+		r := New(t.Context(), &gate.Rejection{Refusal: kind}, false)
+		if int(r.Code) != want[0] || r.HTTPStatus != want[1] {
+			t.Errorf("%s: code %d, HTTP %d, want %v", kind, r.Code, r.HTTPStatus, want)
+		}
+	}
+}
+
+func TestClientsAreToldNothingUnasked(t *testing.T) {
+	rejection := &gate.Rejection{Gate: "secret", InFlight: 16, Limit: 16}
+	r := New(t.Context(), rejection, false)
+	if r.Message() != "server busy" || len(r.State()) != 0 {
+		t.Errorf("text %q and state %v, want server busy and none", r.Message(), r.State())
+	}
+	asked := New(t.Context(), rejection, true).State()
+	if len(asked) != 3 || asked["gate"] != "secret" || asked["in_flight"] != "16" || asked["limit"] != "16" {
+		t.Errorf("state %v, want gate, in_flight and limit", asked)
+	}
+}
+
+func TestLocalRefusalsAreMarked(t *testing.T) {
+	server := New(t.Context(), &gate.Rejection{}, false)
+	local := server.Local()
+	if !local.IsLocal() || local.Message() != "client busy" || local.State()["side"] != "client" {
+		t.Errorf("text %q and state %v", local.Message(), local.State())
+	}
+	if server.IsLocal() {
+		t.Error("marking a refusal has changed another")
+	}
+}
+
+func TestPushbackThatIsSetAlreadyCounts(t *testing.T) {
+	r := New(t.Context(), &gate.Rejection{RetryDelay: time.Second}, false)
+	for _, test := range []struct {
+		value, want string
+		delay       time.Duration
+	}{
+		{"250", "250", 250 * time.Millisecond},
+		{"0", "0", 0},
+		{"-1", "-1", time.Second},
+		{"soon", "-1", time.Second}, // as gRFC A6 says
+		{"99999999999", "-1", time.Second},
+	} {
+		if got := r.WithPushback(test.value); got.Pushback() != test.want || got.Delay != test.delay {
+			t.Errorf("%s: pushback %s, delay %s, want %s and %s", test.value, got.Pushback(), got.Delay, test.want, test.delay)
+		}
+	}
+}
+
+func TestEveryReasonHasACode(t *testing.T) {
+	seen := map[string]gate.Reason{}
+	for reason := gate.ReasonLimit; reason <= gate.ReasonDraining; reason++ {
+		code := ReasonCode(reason)
+		if other, ok := seen[code]; ok || code == "BUSY" {
+			t.Errorf("%s has the code %s of %s", reason, code, other)
+		}
+		seen[code] = reason
+	}
+	if ReasonCode(0) != "BUSY" || ReasonCode(200) != "BUSY" {
+		t.Error("an unknown reason has no code")
+	}
+}
