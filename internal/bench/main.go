@@ -10,12 +10,24 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zeromicro/go-zero/core/logx"
+
+	"github.com/rpcgate/rpcgate/internal/bench/cpu"
+	"github.com/rpcgate/rpcgate/internal/bench/growth"
 	"github.com/rpcgate/rpcgate/internal/bench/measure"
 	"github.com/rpcgate/rpcgate/internal/bench/micro"
 	"github.com/rpcgate/rpcgate/internal/bench/report"
 )
 
 func main() {
+	logx.SetWriter(logx.NewWriter(io.Discard))                 // go-zero logs what it thinks of the machine, every minute
+	if slices.Equal(os.Args[1:], []string{cpu.ServeCommand}) { // started by another one of us
+		if err := cpu.Serve(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "bench: server:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
@@ -28,6 +40,8 @@ type part struct {
 func parts() []part {
 	return []part{
 		{"micro", "gates and other limiters, by themselves", micro.Run},
+		{"growth", "more routes, gates and keys: time and memory", growth.Run},
+		{"cpu", "CPU and memory of a server in a process of its own, for answered, refused and waiting calls", cpu.Run},
 	}
 }
 

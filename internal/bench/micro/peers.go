@@ -2,7 +2,6 @@ package micro
 
 import (
 	"context"
-	"io"
 	"time"
 
 	"github.com/failsafe-go/failsafe-go"
@@ -11,7 +10,6 @@ import (
 	"github.com/go-kratos/aegis/ratelimit"
 	"github.com/go-kratos/aegis/ratelimit/bbr"
 	"github.com/zeromicro/go-zero/core/load"
-	"github.com/zeromicro/go-zero/core/logx"
 
 	"github.com/rpcgate/rpcgate/internal/bench/measure"
 )
@@ -78,10 +76,9 @@ const (
 	alwaysCPU = 0
 )
 
-// fullShedder is a go-zero shedder that refuses as long as nothing that it let in gets done. It logs each refusal, as
-// it always does, but to nowhere.
+// fullShedder is a go-zero shedder that refuses as long as nothing that it let in gets done. It logs each refusal; the
+// program sends that nowhere.
 func fullShedder() load.Shedder {
-	logx.SetWriter(logx.NewWriter(io.Discard))
 	shedder := load.NewAdaptiveShedder(load.WithCpuThreshold(alwaysCPU))
 	// It looks at the average in flight, which it takes whenever a call ends.
 	var promises []load.Promise

@@ -1,0 +1,58 @@
+// Package growth looks for what gets slower, or bigger, the more routes, gates and clients a server has seen.
+package growth
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rpcgate/rpcgate/internal/bench/measure"
+	"github.com/rpcgate/rpcgate/internal/bench/report"
+)
+
+// flat is how much slower something may get and still be called flat.
+const flat = 1.5
+
+// Run measures all and adds it to the table.
+func Run(lab *measure.Lab, table *report.Table) error {
+	for _, growth := range []func(*measure.Lab) (report.Section, error){routes, gates, keys, memory} {
+		section, err := growth(lab)
+		if err != nil {
+			return err
+		}
+		table.Add(section)
+	}
+	return nil
+}
+
+// compare times cases against the first of them, which all others must be as good as.
+func compare(lab *measure.Lab, cases []measure.Case) []report.Row {
+	base := cases[0].Name
+	rows := report.Timings(lab.Time(lab.Plan(31, 4*time.Millisecond), cases), base)
+	for _, c := range cases[1:] {
+		report.WantRatio(rows, c.Name, flat)
+	}
+	return rows
+}
+
+// turns is a long list of the numbers below n, each about as often as any other, in an order that no cache or branch
+// predictor guesses. The list is as long for every n, so that reading it costs the same.
+func turns(n int) []int32 {
+	list := make([]int32, 1<<16)
+	x := uint64(88172645463325252)
+	for i := range list {
+		x ^= x << 13
+		x ^= x >> 7
+		x ^= x << 17
+		list[i] = int32(x % uint64(n))
+	}
+	return list
+}
+
+// names makes n strings.
+func names(format string, n int) []string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf(format, i)
+	}
+	return list
+}

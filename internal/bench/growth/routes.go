@@ -1,0 +1,83 @@
+package growth
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/internal/bench/measure"
+	"github.com/rpcgate/rpcgate/internal/bench/report"
+)
+
+const (
+	room       = 1000
+	methodName = "/orders.v1.OrderService%d/ListOpenOrders"
+)
+
+// routes is policies with more and more rules in front of one gate. The same route again and again shows the policy; a
+// route at random shows the caches of the processor, too, which hold one route but not 10,000.
+func routes(lab *measure.Lab) (report.Section, error) {
+	var same, random []measure.Case
+	for _, n := range []int{1, 100, 10_000} {
+		g, err := gate.New("bench", room)
+		if err != nil {
+			return report.Section{}, err
+		}
+		list := names(methodName, n)
+		rules := make([]gate.Rule, n)
+		for i, route := range list {
+			rules[i] = gate.Route(route, g)
+		}
+		policy, err := gate.NewPolicy(rules...)
+		if err != nil {
+			return report.Section{}, err
+		}
+		same = append(same, admissions(fmt.Sprintf("policy of %d routes, the same one asked", n), policy, list[n/2:n/2+1]))
+		random = append(random, admissions(fmt.Sprintf("policy of %d routes, one at random asked", n), policy, list))
+	}
+	return report.Section{
+		Title: "growth in routes: admissions, 1 goroutine; x of 1 route",
+		Rows:  compare(lab, append(same, random[1:]...)),
+	}, nil
+}
+
+// gates is policies in which each route has a gate of its own.
+func gates(lab *measure.Lab) (report.Section, error) {
+	var same, random []measure.Case
+	for _, n := range []int{1, 1000} {
+		list := names(methodName, n)
+		rules := make([]gate.Rule, n)
+		for i, route := range list {
+			g, err := gate.New(fmt.Sprintf("bench-%d", i), room)
+			if err != nil {
+				return report.Section{}, err
+			}
+			rules[i] = gate.Route(route, g)
+		}
+		policy, err := gate.NewPolicy(rules...)
+		if err != nil {
+			return report.Section{}, err
+		}
+		same = append(same, admissions(fmt.Sprintf("%d gates, the same one asked", n), policy, list[n/2:n/2+1]))
+		random = append(random, admissions(fmt.Sprintf("%d gates, one at random asked", n), policy, list))
+	}
+	return report.Section{
+		Title: "growth in gates: admissions, 1 goroutine; x of 1 gate",
+		Rows:  compare(lab, append(same, random[1:]...)),
+	}, nil
+}
+
+// admissions admits calls of the listed routes in turn.
+func admissions(name string, a gate.Admitter, list []string) measure.Case {
+	ctx, order, at := context.Background(), turns(len(list)), 0
+	return measure.Case{Name: name, Run: func(n int) {
+		for range n {
+			at = (at + 1) % len(order)
+			lease, err := a.Acquire(ctx, gate.Call{Route: list[order[at]]})
+			if err != nil {
+				panic(err)
+			}
+			lease.Release()
+		}
+	}}
+}
