@@ -12,6 +12,7 @@ import (
 
 	"github.com/zeromicro/go-zero/core/logx"
 
+	"github.com/rpcgate/rpcgate/internal/bench/calls"
 	"github.com/rpcgate/rpcgate/internal/bench/cpu"
 	"github.com/rpcgate/rpcgate/internal/bench/growth"
 	"github.com/rpcgate/rpcgate/internal/bench/measure"
@@ -41,6 +42,7 @@ func parts() []part {
 	return []part{
 		{"micro", "gates and other limiters, by themselves", micro.Run},
 		{"growth", "more routes, gates and keys: time and memory", growth.Run},
+		{"calls", "what interceptors add to a call, by themselves and as part of whole calls", calls.Run},
 		{"cpu", "CPU and memory of a server in a process of its own, for answered, refused and waiting calls", cpu.Run},
 	}
 }

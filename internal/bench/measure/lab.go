@@ -3,6 +3,7 @@
 package measure
 
 import (
+	"cmp"
 	"math"
 	"runtime"
 	"sync"
@@ -32,6 +33,8 @@ type Timing struct {
 type Plan struct {
 	Rounds int
 	Sample time.Duration // about what one sample takes
+	// TwoCores is how much of two cores must be there for samples with several workers; 0 means the constant TwoCores.
+	TwoCores float64
 }
 
 // How much of the cores must be there for a sample to count. Whole calls are not as easily put off as a loop of
@@ -74,7 +77,7 @@ func (l *Lab) Time(plan Plan, cases []Case) []Timing {
 		timings[i].Bytes, timings[i].Allocs = allocations(c, n)
 		cores, least := 1, OneCore
 		if c.Workers > 1 {
-			cores, least = 2, TwoCores
+			cores, least = 2, cmp.Or(plan.TwoCores, TwoCores)
 		}
 		samples[i] = func() float64 {
 			return l.Checked(cores, least, func() float64 {
