@@ -175,6 +175,28 @@ func (d *driver) tryAcquire(asked gate.Call) {
 	p.returned = true
 }
 
+// refuseEarly asks whether a call would be refused at once. If so it counts as one that was; if not, nothing happens.
+func (d *driver) refuseEarly(asked gate.Call, left time.Duration) {
+	p := d.newPair(asked)
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	if left > 0 {
+		p.ctx, p.cancel = context.WithTimeout(p.ctx, left)
+	}
+	budget, tooShort := d.ref.budget(left, left > 0)
+	verdict, reason := d.ref.judge(p.call, budget, tooShort)
+	d.say("would call %d be refused: %+v, deadline in %s -> %s", p.id, short(asked), left, reason)
+	p.err = d.gate.RefuseEarly(p.ctx, p.asked)
+	p.returned = true
+	if verdict == gone && !d.ref.dryRun {
+		p.start = d.ref.now
+		d.ref.reject(p.call, reason)
+		return
+	}
+	d.err = p.err
+	d.pairs = d.pairs[:len(d.pairs)-1]
+	p.cancel()
+}
+
 // acquireEnded lets a call arrive that has ended already.
 func (d *driver) acquireEnded(asked gate.Call) {
 	p := d.newPair(asked)

@@ -25,6 +25,7 @@ var kinds = []struct {
 }{
 	{"acquire", 340, (*driver).opAcquire},
 	{"try", 60, func(d *driver, o op) { d.tryAcquire(drawCall(o, d.ref.limit)) }},
+	{"refuse early", 30, func(d *driver, o op) { d.refuseEarly(drawCall(o, d.ref.limit), drawDeadline(o)) }},
 	{"acquire ended", 20, func(d *driver, o op) { d.acquireEnded(drawCall(o, d.ref.limit)) }},
 	{"release", 240, (*driver).opRelease},
 	{"release again", 30, (*driver).opReleaseAgain},
@@ -87,11 +88,15 @@ func (d *driver) opAcquire(o op) {
 		d.opRelease(o)
 		return
 	}
-	left := []time.Duration{
+	d.acquire(drawCall(o, d.ref.limit), drawDeadline(o))
+}
+
+// drawDeadline is how much is left until it, or 0 if there is none.
+func drawDeadline(o op) time.Duration {
+	return []time.Duration{
 		0, 0, 0, 0, 500 * time.Microsecond, 3 * time.Millisecond, 20 * time.Millisecond,
 		gate.DefaultMaxWait, 300 * time.Millisecond, 10 * time.Minute, math.MaxInt64,
 	}[o.c%11]
-	d.acquire(drawCall(o, d.ref.limit), left)
 }
 
 func (d *driver) opRelease(o op) {
@@ -178,8 +183,9 @@ func (d *driver) opReleaseThenCancel(o op) {
 	synctest.Wait()
 	d.counts.Races++
 	if w.err != nil {
-		d.counts.RacesLost++
 		d.ref.abandon(w.call)
+	} else {
+		d.counts.RacesWon++
 	}
 	d.ref.release(h.call)
 }
@@ -213,8 +219,9 @@ func (d *driver) opReleaseAtExpiry(o op) {
 	d.counts.Races++
 	d.ref.now = w.expiry
 	if w.err != nil {
-		d.counts.RacesLost++
 		d.timeUp(w.call)
+	} else {
+		d.counts.RacesWon++
 	}
 	d.ref.release(h.call)
 }

@@ -184,26 +184,39 @@ func (r *reference) budget(left time.Duration, hasDeadline bool) (budget time.Du
 	return time.Duration(share), share < float64(time.Millisecond)
 }
 
-// arrive is what becomes of a call that may wait for so long. With tooShort it would not be worth while.
-func (r *reference) arrive(c *call, budget time.Duration, tooShort bool) {
-	c.start = r.now
+// judge says whether a call that may wait for so long is admitted, has to wait, or else why it is refused. With tooShort
+// it would not be worth while to wait.
+func (r *reference) judge(c *call, budget time.Duration, tooShort bool) (state, gate.Reason) {
 	switch {
 	case r.draining:
-		r.refuse(c, gate.ReasonDraining)
+		return gone, gate.ReasonDraining
 	case r.overKeyCap(c):
-		r.refuse(c, gate.ReasonKeyLimit)
+		return gone, gate.ReasonKeyLimit
 	case !r.behindSomebody(c) && r.fits(c):
+		return holding, 0
+	case budget == 0 && !tooShort, r.maxWait == 0, r.queueCap() == 0:
+		return gone, gate.ReasonLimit
+	case len(r.all(waiting)) >= r.queueCap() && r.displaced(c) == nil:
+		return gone, gate.ReasonQueueFull
+	case tooShort:
+		return gone, gate.ReasonDeadline
+	default:
+		return waiting, 0
+	}
+}
+
+// arrive is what becomes of a call.
+func (r *reference) arrive(c *call, budget time.Duration, tooShort bool) {
+	c.start = r.now
+	switch verdict, reason := r.judge(c, budget, tooShort); verdict {
+	case holding:
 		r.book(c)
 		r.present = append(r.present, c)
 		r.admit(c)
-	case budget == 0 && !tooShort, r.maxWait == 0, r.queueCap() == 0:
-		r.refuse(c, gate.ReasonLimit)
-	case len(r.all(waiting)) >= r.queueCap() && r.displaced(c) == nil:
-		r.refuse(c, gate.ReasonQueueFull)
-	case tooShort:
-		r.refuse(c, gate.ReasonDeadline)
-	default:
+	case waiting:
 		r.enqueue(c, budget)
+	default:
+		r.refuse(c, reason)
 	}
 }
 

@@ -24,9 +24,9 @@ type Options struct {
 type Counts struct {
 	Steps, Rounds                 int
 	Accepted, Rejected, Abandoned int
-	// Races were grants at the same instant as a cancellation or the end of the wait, RacesLost those that did not
+	// Races were grants at the same instant as a cancellation or the end of the wait, RacesWon those that
 	// end with a lease.
-	Races, RacesLost int
+	Races, RacesWon int
 }
 
 func (c *Counts) add(o Counts) {
@@ -36,13 +36,13 @@ func (c *Counts) add(o Counts) {
 	c.Rejected += o.Rejected
 	c.Abandoned += o.Abandoned
 	c.Races += o.Races
-	c.RacesLost += o.RacesLost
+	c.RacesWon += o.RacesWon
 }
 
 // String is a line for people.
 func (c Counts) String() string {
-	return fmt.Sprintf("%d steps at %d gates: %d accepted, %d rejected, %d abandoned; %d races, %d of them lost",
-		c.Steps, c.Rounds, c.Accepted, c.Rejected, c.Abandoned, c.Races, c.RacesLost)
+	return fmt.Sprintf("%d steps at %d gates: %d accepted, %d rejected, %d abandoned; %d races for a slot, %d won",
+		c.Steps, c.Rounds, c.Accepted, c.Rejected, c.Abandoned, c.Races, c.RacesWon)
 }
 
 const stepsPerGate = 500
