@@ -68,8 +68,9 @@ func WithMeterProvider(p metric.MeterProvider) Option {
 }
 
 // WithTracerProvider sets the provider that makes the child spans named
-// [SpanWait]. The default is the one that made the current span of the call. It
-// is an error if p is nil.
+// [SpanWait]. The default is the one that made the current span of the call. Of
+// several given for one gate without an interceptor the first counts. It is an
+// error if p is nil.
 func WithTracerProvider(p trace.TracerProvider) Option {
 	return optionFunc(func(c *config) error {
 		if p == nil {

@@ -29,20 +29,20 @@ type outcome struct {
 // outcomeOf says what an Acquire with these results came to. It is not ok if
 // there is nothing to say: the call was exempt, or the error is not a gate's.
 func outcomeOf(lease gate.Lease, err error) (o outcome, ok bool) {
-	if r, rejected := errors.AsType[*gate.Rejection](err); rejected {
+	switch r, rejected := errors.AsType[*gate.Rejection](err); {
+	case rejected:
 		return rejectionOutcome(r), true
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		// The rest is said by the spanObserver.
+		return outcome{decision: gate.Abandoned}, true
+	case err != nil, lease.Gate() == nil:
+		return outcome{}, false
 	}
-	if g := lease.Gate(); g != nil {
-		o = outcome{
-			gate: g.Name(), decision: lease.Decision(), reason: lease.Reason(), dryRun: lease.DryRun(),
-			numbers: true, waited: lease.Waited(), inFlight: lease.InFlight(), limit: g.Limit(),
-		}
-	}
-	if err == nil {
-		return o, o.decision != 0
-	}
-	o.decision, o.reason = gate.Abandoned, 0
-	return o, errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	g := lease.Gate()
+	return outcome{
+		gate: g.Name(), decision: lease.Decision(), reason: lease.Reason(), dryRun: lease.DryRun(),
+		numbers: true, waited: lease.Waited(), inFlight: lease.InFlight(), limit: g.Limit(),
+	}, true
 }
 
 func rejectionOutcome(r *gate.Rejection) outcome {
@@ -85,10 +85,9 @@ func (o *outcome) describe(span trace.Span, more ...attribute.KeyValue) {
 	attributeLists.Put(list)
 }
 
-// annotate writes the outcome of a call on its span, which is the current one
-// of ctx and is recording.
-func (o *outcome) annotate(ctx context.Context, span trace.Span, tracers trace.TracerProvider, call *gate.Call) {
-	o.describe(span)
+// illustrate adds to the span what attributes do not show: the event of a
+// rejection, and the wait, as a child.
+func (o *outcome) illustrate(ctx context.Context, span trace.Span, tracers trace.TracerProvider, call *gate.Call) {
 	if o.refused() {
 		o.addEvent(span)
 	}

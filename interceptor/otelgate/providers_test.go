@@ -2,11 +2,14 @@ package otelgate_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
@@ -64,37 +67,47 @@ func TestEachProviderGetsEverything(t *testing.T) {
 	}
 }
 
-func TestSpansOfAHostAreLeftToIt(t *testing.T) {
-	sdk := newSDK()
-	db := gate.Must(gate.New("db", 1, gate.WithMaxWait(0)))
-	if err := otelgate.Instrument(db, otelgate.WithMeterProvider(sdk.meters)); err != nil {
-		t.Fatal(err)
-	}
-	recorder, err := otelgate.NewRecorder(db, otelgate.WithMeterProvider(sdk.meters))
-	if err != nil {
-		t.Fatal(err)
-	}
-	occupied, err := db.TryAcquire(gate.Call{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer occupied.Release()
-	ctx, span := sdk.traces.Tracer("test").Start(context.Background(), "call")
-	call := gate.Call{Caller: nobody{}}
-	lease, err := db.Acquire(ctx, call)
-	recorder.Annotate(ctx, call, lease, err)
-	span.End()
-	if events := sdk.spans.Ended()[0].Events(); len(events) != 1 {
-		t.Errorf("events %v, want one", events)
-	}
-	if got := about(sdk.metrics(t), "reason=limit} 1"); len(got) != 2 {
-		t.Errorf("counted: %v", got)
+func TestGatesOfAHostMayBeInstrumentedToo(t *testing.T) {
+	for _, s := range scenarios() {
+		for _, instrumentFirst := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, %v", s.name, instrumentFirst), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					sdk, recorder := newSDK(), (*otelgate.Recorder)(nil)
+					instrument := func(g *gate.Gate) {
+						if err := otelgate.Instrument(g, otelgate.WithMeterProvider(sdk.meters)); err != nil {
+							t.Fatal(err)
+						}
+					}
+					ctx, span := sdk.traces.Tracer("test").Start(t.Context(), "call")
+					call := gate.Call{Route: listOpen, Key: "k", RequestID: "r1"}
+					ctx, lease, err := s.play(t, ctx, call, func(g *gate.Gate) {
+						if instrumentFirst {
+							instrument(g)
+						}
+						var err error
+						if recorder, err = otelgate.NewRecorder(g, otelgate.WithMeterProvider(sdk.meters)); err != nil {
+							t.Fatal(err)
+						}
+						if !instrumentFirst {
+							instrument(g)
+						}
+					})
+					recorder.Annotate(ctx, call, lease, err)
+					span.End()
+					want := s.attrs()
+					if s.rejected() {
+						want["gate.request_id"] = "r1"
+					}
+					s.wantCallSpan(t, sdk.spans.Ended(), want)
+					if got := about(about(sdk.metrics(t), "ListOpen"), otelgate.MetricRequests); len(got) != 1 ||
+						!strings.HasSuffix(got[0], "} 1") {
+						t.Errorf("counted: %q", got)
+					}
+				})
+			})
+		}
 	}
 }
-
-type nobody struct{}
-
-func (nobody) Identify(context.Context) (requestID, remoteIP string) { return "", "" }
 
 // callbacks counts the callbacks that are registered with a provider.
 type callbacks struct {

@@ -15,7 +15,8 @@ import (
 // safe for concurrent use.
 type Recorder struct {
 	config config
-	only   string // the gate's name, if there is one gate only
+	only   string                   // the gate's name, if there is one gate only
+	spans  map[string]*spanObserver // by the gate's name
 }
 
 // NewRecorder gives metrics to the gates of a, which are those that its method
@@ -35,9 +36,14 @@ func NewRecorder(a gate.Admitter, opts ...Option) (*Recorder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("otelgate.NewRecorder: %w", err)
 	}
-	r := &Recorder{config: c}
+	r := &Recorder{config: c, spans: make(map[string]*spanObserver)}
 	if len(gates) == 1 {
 		r.only = gates[0].Name()
+	}
+	if !c.noSpans {
+		for _, g := range gates {
+			r.spans[g.Name()] = observeSpans(g, c.tracers)
+		}
 	}
 	return r, nil
 }
@@ -58,9 +64,21 @@ func (r *Recorder) Annotate(ctx context.Context, call gate.Call, lease gate.Leas
 	if !span.IsRecording() {
 		return
 	}
-	if o, ok := r.outcome(lease, err); ok {
-		o.annotate(ctx, span, r.config.tracers, &call)
+	o, ok := r.outcome(lease, err)
+	if !ok {
+		return
 	}
+	o.describe(span)
+	if (o.refused() || o.waited > 0) && !r.illustrated(o.gate) {
+		o.illustrate(ctx, span, r.config.tracers, &call)
+	}
+}
+
+// illustrated reports whether the gate has an observer that has illustrated the
+// span already.
+func (r *Recorder) illustrated(gateName string) bool {
+	s := r.spans[gateName]
+	return s != nil && s.bare.Load()
 }
 
 // outcome is outcomeOf, with a name for the one gate there is.

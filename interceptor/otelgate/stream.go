@@ -39,7 +39,8 @@ func (r *Recorder) Stream(ctx context.Context) *Stream {
 }
 
 // Message takes note of the result of an Acquire for one message. The first
-// rejection becomes the event [EventRejected]. Waits get no child span.
+// rejection becomes the event [EventRejected]. Waits get no child span, except one
+// that the stream's end has cut short.
 func (s *Stream) Message(lease gate.Lease, err error) {
 	if s == nil {
 		return
@@ -56,7 +57,7 @@ func (s *Stream) Message(lease gate.Lease, err error) {
 		s.worst = o
 	}
 	s.mu.Unlock()
-	if first {
+	if first && !s.recorder.illustrated(o.gate) {
 		o.addEvent(s.span)
 	}
 }

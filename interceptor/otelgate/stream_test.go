@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/interceptor/otelgate"
@@ -17,10 +18,6 @@ func TestAStreamHasOneSetOfAttributes(t *testing.T) {
 		Waited: 100 * time.Millisecond, InFlight: 1, Limit: 1, RequestID: "r1"}
 	full := &gate.Rejection{Gate: "db", Decision: gate.RejectedBusy, Reason: gate.ReasonQueueFull,
 		Waited: time.Second, RequestID: "r2"}
-	type message struct {
-		held time.Duration // by somebody else, when it comes
-		err  error         // instead of an Acquire
-	}
 	rejected := attrs{"gate.name": "db", "gate.decision": "rejected_timeout", "gate.reason": "wait_timeout",
 		"gate.waited_ms": int64(100), "gate.in_flight": int64(1), "gate.limit": int64(1), "gate.request_id": "r1"}
 	accepted := func(waited int64) attrs {
@@ -46,42 +43,88 @@ func TestAStreamHasOneSetOfAttributes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				sdk := newSDK()
-				db := gate.Must(gate.New("db", 1))
-				recorder, err := otelgate.NewRecorder(db)
-				if err != nil {
-					t.Fatal(err)
-				}
-				ctx, span := sdk.traces.Tracer("test").Start(t.Context(), "stream")
-				stream := recorder.Stream(ctx)
-				for _, m := range c.messages {
-					if m.err != nil {
-						stream.Message(gate.Lease{}, m.err)
-						continue
-					}
-					if m.held > 0 {
-						occupy(m.held)(t, db)
-					}
-					lease, err := db.Acquire(ctx, gate.Call{})
-					stream.Message(lease, err)
-					lease.Release()
-				}
-				stream.End()
-				span.End()
-				spans := sdk.spans.Ended()
-				if len(spans) != 1 || len(spans[0].Events()) != c.events {
-					t.Fatalf("%d spans, want one; %v events, want %d", len(spans), spans[0].Events(), c.events)
+				span := playStream(t, c.messages)
+				if len(span.Events()) != c.events {
+					t.Errorf("events %v, want %d", span.Events(), c.events)
 				}
 				if n := len(c.messages); n > 0 {
 					c.want["gate.messages"] = int64(n)
 				}
-				wantAttrs(t, "the span", spans[0].Attributes(), c.want)
-				if set := attribute.NewSet(spans[0].Attributes()...); set.Len() != len(spans[0].Attributes()) {
-					t.Errorf("attributes are said twice: %v", spans[0].Attributes())
+				wantAttrs(t, "the span", span.Attributes(), c.want)
+				if set := attribute.NewSet(span.Attributes()...); set.Len() != len(span.Attributes()) {
+					t.Errorf("attributes are said twice: %v", span.Attributes())
 				}
 			})
 		})
 	}
+}
+
+// message is one message of a stream.
+type message struct {
+	held time.Duration // by somebody else, when it comes
+	err  error         // instead of an Acquire
+}
+
+// playStream returns the span of a stream with the messages. It has no children.
+func playStream(t *testing.T, messages []message) sdktrace.ReadOnlySpan {
+	sdk := newSDK()
+	db := gate.Must(gate.New("db", 1))
+	recorder, err := otelgate.NewRecorder(db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, span := sdk.traces.Tracer("test").Start(t.Context(), "stream")
+	stream := recorder.Stream(ctx)
+	for _, m := range messages {
+		if m.err != nil {
+			stream.Message(gate.Lease{}, m.err)
+			continue
+		}
+		if m.held > 0 {
+			occupy(m.held)(t, db)
+		}
+		lease, err := db.Acquire(ctx, gate.Call{})
+		stream.Message(lease, err)
+		lease.Release()
+	}
+	stream.End()
+	span.End()
+	spans := sdk.spans.Ended()
+	if len(spans) != 1 {
+		t.Fatalf("%d spans, want one", len(spans))
+	}
+	return spans[0]
+}
+
+func TestAStreamThatEndsInAWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sdk := newSDK()
+		db := gate.Must(gate.New("db", 1))
+		recorder, err := otelgate.NewRecorder(db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, span := sdk.traces.Tracer("test").Start(t.Context(), "stream")
+		ctx, cancel := context.WithCancel(ctx)
+		stream := recorder.Stream(ctx)
+		for range 3 {
+			lease, err := db.Acquire(ctx, gate.Call{})
+			stream.Message(lease, err)
+			lease.Release()
+		}
+		occupy(time.Second)(t, db)
+		time.AfterFunc(20*time.Millisecond, cancel)
+		stream.Message(db.Acquire(ctx, gate.Call{}))
+		stream.End()
+		span.End()
+		time.Sleep(time.Second) // until nobody occupies the gate
+		spans := sdk.spans.Ended()
+		if len(spans) != 2 || spans[0].Name() != "gate.wait" {
+			t.Fatalf("%d spans, want the stream's and that of the wait", len(spans))
+		}
+		wantAttrs(t, "the span", spans[1].Attributes(), attrs{"gate.name": "db", "gate.decision": "abandoned",
+			"gate.waited_ms": int64(20), "gate.in_flight": int64(1), "gate.limit": int64(1), "gate.messages": int64(4)})
+	})
 }
 
 func TestAStreamOfADryRunTellsOfARejection(t *testing.T) {
