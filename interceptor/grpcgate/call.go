@@ -15,6 +15,14 @@ import (
 // read yet.
 func (s *server) call(ctx context.Context, route string, req any) gate.Call {
 	call := gate.Call{Route: route, Caller: s}
+	if s.looks {
+		return s.look(ctx, call, req)
+	}
+	return call
+}
+
+// look adds to the call what options want to know.
+func (s *server) look(ctx context.Context, call gate.Call, req any) gate.Call {
 	if s.host.NeedsMetadata() {
 		call = s.host.Complete(ctx, call, incoming{ctx})
 	}

@@ -54,11 +54,14 @@ func StreamServerInterceptor(a gate.Admitter, opts ...Option) grpc.StreamServerI
 
 // server is a gate as the interceptors of a server use it.
 type server struct {
-	host *host.Host
+	host  *host.Host
+	looks bool // at what the client has sent, because an option says so
 }
 
 func newServer(a gate.Admitter, opts []Option) *server {
-	return &server{host: host.Must(pkg, a, opts)}
+	s := &server{host: host.Must(pkg, a, opts)}
+	s.looks = s.host.NeedsMetadata() || s.host.NeedsRequest()
+	return s
 }
 
 func (s *server) unary(
@@ -69,7 +72,7 @@ func (s *server) unary(
 
 // admit runs a handler for one request once the gate has admitted it.
 func (s *server) admit(ctx context.Context, route string, req any, handler grpc.UnaryHandler) (any, error) {
-	if s.host.Passes(ctx, route) {
+	if s.host.PassesAcquire(ctx, route) {
 		resp, err := handler(ctx, req)
 		return resp, s.answer(ctx, nil, err)
 	}

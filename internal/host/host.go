@@ -18,6 +18,7 @@ type Host struct {
 	Config
 	admitter gate.Admitter
 	recorder *otelgate.Recorder // nil: without telemetry
+	isPolicy bool
 
 	exempts    func(route string) bool
 	streamMode func(route string) gate.StreamMode
@@ -37,14 +38,15 @@ func newHost(a gate.Admitter, opts []Option) (*Host, error) {
 	if g, isGate := a.(*gate.Gate); a == nil || isGate && g == nil {
 		return nil, errors.New("the gate is nil")
 	}
-	if p, isPolicy := a.(*gate.Policy); isPolicy && p == nil {
+	p, isPolicy := a.(*gate.Policy)
+	if isPolicy && p == nil {
 		return nil, errors.New("the policy is nil")
 	}
 	c, err := newConfig(opts)
 	if err != nil {
 		return nil, err
 	}
-	h := &Host{Config: c, admitter: a, exempts: exemptByDefault}
+	h := &Host{Config: c, admitter: a, isPolicy: isPolicy, exempts: exemptByDefault}
 	h.streamMode = func(string) gate.StreamMode { return gate.HoldStream }
 	if r, ok := a.(interface{ Exempts(route string) bool }); ok {
 		h.exempts = r.Exempts
@@ -90,6 +92,13 @@ func (h *Host) Passes(ctx context.Context, route string) bool {
 	return h.exempts(route) || gate.AdmittedBy(ctx, h.admitter)
 }
 
+// PassesAcquire is Passes for hosts that go on to Acquire and need not know: a
+// Policy looks for the route there anyway, and gives the zero lease if it is
+// exempt.
+func (h *Host) PassesAcquire(ctx context.Context, route string) bool {
+	return !h.isPolicy && h.exempts(route) || gate.AdmittedBy(ctx, h.admitter)
+}
+
 // Exempts reports whether calls of the route need no lease at all. Clients go by
 // it: that the server around them was admitted says nothing about a downstream.
 func (h *Host) Exempts(route string) bool { return h.exempts(route) }
@@ -98,13 +107,17 @@ func (h *Host) Exempts(route string) bool { return h.exempts(route) }
 func (h *Host) StreamMode(route string) gate.StreamMode { return h.streamMode(route) }
 
 // Acquire admits the call and records the decision on its span. On success the
-// returned context, which is the handler's, carries the lease.
+// returned context, which is the handler's, carries the lease, unless that is
+// the zero one of an exempt call.
 func (h *Host) Acquire(ctx context.Context, call gate.Call) (context.Context, gate.Lease, error) {
-	lease, err := h.Admit(ctx, call)
-	if err != nil {
+	lease, err := h.admitter.Acquire(ctx, call) // as Admit does, without a copy of call
+	if h.recorder != nil {
+		h.recorder.Annotate(ctx, call, lease, err)
+	}
+	if err != nil || lease == (gate.Lease{}) {
 		return ctx, gate.Lease{}, err
 	}
-	return h.Carry(ctx, lease), lease, nil
+	return gate.NewContext(ctx, lease, h.admitter), lease, nil
 }
 
 // Admit is Acquire for hosts whose handler has another context, or none: that of
