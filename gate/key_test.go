@@ -141,8 +141,8 @@ func TestAMillionKeysLeaveNothingBehind(t *testing.T) {
 	ctx := context.Background()
 	kept := acquire(t, g, gate.Call{Key: "kept"})
 	n := 1_000_000
-	if testing.Short() {
-		n = 10_000
+	if testing.Short() || raceEnabled {
+		n = 50_000
 	}
 	for i := range n {
 		lease, err := g.Acquire(ctx, gate.Call{Key: strconv.Itoa(i)})

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"testing"
 	"testing/synctest"
 	"time"
 
@@ -44,13 +45,24 @@ type pair struct {
 	deadline time.Duration // 0: none
 	ageFrom  time.Duration // what its age counts from; -1: the next Snapshot
 
-	lease    gate.Lease
-	err      error
-	returned bool
-	judged   bool
-	loose    bool // in flight depends on who of several came first
+	// lease and err are there when done is closed.
+	lease  gate.Lease
+	err    error
+	done   chan struct{}
+	judged bool
+	loose  bool // in flight depends on who of several came first
 
 	decisions, releases, holds []gate.Event
+}
+
+// returned reports whether Acquire has.
+func (p *pair) returned() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
 }
 
 type drain struct {
@@ -129,7 +141,7 @@ func (d *driver) catchUp(to time.Duration) {
 // timeUp ends the wait of a call. If its deadline is over at the same instant, either may be the reason.
 func (d *driver) timeUp(c *call) {
 	p := d.pairOf(c)
-	if p.deadline == c.expiry && p.err != nil && p.err == p.ctx.Err() {
+	if p.deadline == c.expiry && p.returned() && p.err == p.ctx.Err() {
 		d.ref.abandon(c)
 		return
 	}
@@ -157,12 +169,12 @@ func (d *driver) acquire(asked gate.Call, left time.Duration) {
 	d.say("call %d: %+v, deadline in %s -> %s", p.id, short(asked), left, p.state)
 	if p.state != waiting || p.dry {
 		p.lease, p.err = d.gate.Acquire(p.ctx, p.asked)
-		p.returned = true
+		close(p.done)
 		return
 	}
 	go func() {
+		defer close(p.done)
 		p.lease, p.err = d.gate.Acquire(p.ctx, p.asked)
-		p.returned = true
 	}()
 }
 
@@ -172,7 +184,7 @@ func (d *driver) tryAcquire(asked gate.Call) {
 	d.ref.arrive(p.call, 0, false)
 	d.say("call %d tries: %+v -> %s", p.id, short(asked), p.state)
 	p.lease, p.err = d.gate.TryAcquire(p.asked)
-	p.returned = true
+	close(p.done)
 }
 
 // refuseEarly asks whether a call would be refused at once. If so it counts as one that was; if not, nothing happens.
@@ -186,7 +198,7 @@ func (d *driver) refuseEarly(asked gate.Call, left time.Duration) {
 	verdict, reason := d.ref.judge(p.call, budget, tooShort)
 	d.say("would call %d be refused: %+v, deadline in %s -> %s", p.id, short(asked), left, reason)
 	p.err = d.gate.RefuseEarly(p.ctx, p.asked)
-	p.returned = true
+	close(p.done)
 	if verdict == gone && !d.ref.dryRun {
 		p.start = d.ref.now
 		d.ref.reject(p.call, reason)
@@ -206,13 +218,13 @@ func (d *driver) acquireEnded(asked gate.Call) {
 	d.ref.abandon(p.call)
 	d.say("call %d, ended: %+v", p.id, short(asked))
 	p.lease, p.err = d.gate.Acquire(p.ctx, p.asked)
-	p.returned = true
+	close(p.done)
 }
 
 func (d *driver) newPair(asked gate.Call) *pair {
 	d.calls++
 	asked.Route = "/call/" + strconv.Itoa(d.calls)
-	p := &pair{asked: asked, ageFrom: -1, call: &call{
+	p := &pair{asked: asked, done: make(chan struct{}), ageFrom: -1, call: &call{
 		id: d.calls, level: min(max(asked.Priority, gate.Low), gate.Critical), key: asked.Key, want: max(asked.Cost, 1),
 	}}
 	if d.ref.costBySize {
@@ -277,8 +289,8 @@ func (d *driver) finish() error {
 	return nil
 }
 
-// abort ends everything somehow, so that no goroutine is left in the bubble.
-func (d *driver) abort() {
+// abort ends everything somehow after an error, so that no goroutine is left in the bubble.
+func (d *driver) abort(t *testing.T, err error) {
 	for _, p := range d.pairs {
 		p.cancel()
 	}
@@ -288,7 +300,11 @@ func (d *driver) abort() {
 	<-time.After(24 * time.Hour)
 	synctest.Wait()
 	for _, p := range d.pairs {
-		p.lease.Release()
+		if p.returned() {
+			p.lease.Release()
+		} else {
+			t.Logf("call %d waits for ever: the bubble will end with a panic, after %v", p.id, err)
+		}
 	}
 	synctest.Wait()
 }

@@ -182,7 +182,7 @@ func (d *driver) opReleaseThenCancel(o op) {
 	w.cancel()
 	synctest.Wait()
 	d.counts.Races++
-	if w.err != nil {
+	if w.returned() && w.err != nil {
 		d.ref.abandon(w.call)
 	} else {
 		d.counts.RacesWon++
@@ -218,7 +218,7 @@ func (d *driver) opReleaseAtExpiry(o op) {
 	synctest.Wait()
 	d.counts.Races++
 	d.ref.now = w.expiry
-	if w.err != nil {
+	if w.returned() && w.err != nil {
 		d.timeUp(w.call)
 	} else {
 		d.counts.RacesWon++

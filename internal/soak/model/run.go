@@ -78,7 +78,7 @@ type round struct {
 }
 
 func (r round) do(t *testing.T, ops []op, trace func(string)) (counts Counts, err error) {
-	synctest.Test(t, func(*testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		var d *driver
 		if d, err = newDriver(r.config, r.check, trace); err != nil {
 			return
@@ -87,12 +87,12 @@ func (r round) do(t *testing.T, ops []op, trace func(string)) (counts Counts, er
 		for i, o := range ops {
 			if err = d.step(o); err != nil {
 				err = fmt.Errorf("step %d, %s: %w", i+1, kinds[o.kind].name, err)
-				d.abort()
+				d.abort(t, err)
 				return
 			}
 		}
 		if err = d.finish(); err != nil {
-			d.abort()
+			d.abort(t, err)
 		}
 	})
 	return counts, err
