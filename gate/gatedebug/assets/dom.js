@@ -1,0 +1,73 @@
+// Small helpers: elements, and numbers as people read them. Text that came from
+// clients of the server goes into the page through textContent only.
+
+export const $ = (id) => document.getElementById(id);
+
+export function el(tag, props = {}, ...children) {
+  const e = document.createElement(tag);
+  for (const [name, value] of Object.entries(props)) {
+    if (name === "class") e.className = value;
+    else if (name === "data") Object.assign(e.dataset, value);
+    else e.setAttribute(name, value);
+  }
+  e.append(...children);
+  return e;
+}
+
+// setText changes a text only if it differs, so that a selection in it survives.
+export function setText(e, text) {
+  if (e.textContent !== text) e.textContent = text;
+}
+
+// setRoute is setText for routes, which may be broken after each part.
+export function setRoute(e, route) {
+  if (e.textContent === route) return;
+  e.replaceChildren(...route.split(/(?<=[/.])/).flatMap((part) => [part, el("wbr")]));
+}
+
+// beingRead reports whether somebody has selected text in e, or works in it with
+// the keyboard: then its rows stay where they are.
+export function beingRead(e) {
+  const s = getSelection();
+  return (!s.isCollapsed && e.contains(s.anchorNode)) || (e.matches(":focus-within") && e.querySelector(":focus-visible"));
+}
+
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const tenth = new Intl.NumberFormat("en", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+
+// count shows a whole number; large ones get a unit.
+export const count = (n) => (n == null ? "–" : n >= 1e5 ? short.format(n) : whole.format(n));
+
+// amount shows a rate or a time: with one decimal while it is small.
+export const amount = (n) => (n == null ? "–" : n === 0 ? "0" : n < 10 ? tenth.format(n) : count(n));
+
+const pad = (n) => String(n).padStart(2, "0");
+
+export function clockTime(t) {
+  const d = new Date(t);
+  return `${pad(d.getHours())}:${pad(d.getMinutes())}:${pad(d.getSeconds())}`;
+}
+
+export const minuteTime = (t) => clockTime(t).slice(0, 5);
+
+// duration shows milliseconds as people say them.
+export function duration(ms) {
+  const s = Math.max(0, Math.floor(ms / 1000));
+  if (ms < 10000) return `${tenth.format(Math.max(0, ms) / 1000)} s`;
+  if (s < 60) return `${s} s`;
+  if (s < 3600) return `${Math.floor(s / 60)} min ${pad(s % 60)} s`;
+  return `${Math.floor(s / 3600)} h ${pad(Math.floor((s % 3600) / 60))} min`;
+}
+
+const marks = { ok: "●", full: "◆", waiting: "▲", refusing: "■", draining: "○" };
+
+// setChips shows the state of a gate, not by its colour alone, and whether it is
+// in a dry run: then the state is what it would be.
+export function setChips(e, state, dryRun) {
+  if (!e.firstChild) e.append(el("span", { class: "chip" }), " ", el("span", { class: "chip dry" }, "dry run"));
+  const [chip, dry] = e.children;
+  chip.dataset.state = state;
+  setText(chip, `${marks[state]} ${state}`);
+  dry.hidden = !dryRun;
+}

@@ -1,0 +1,140 @@
+// The list of all gates and the sentence above it.
+
+import { spark } from "./chart.js";
+import { $, amount, beingRead, clockTime, count, duration, el, setChips, setText } from "./dom.js";
+
+const page = 50; // rows that are shown at once
+const sortEvery = 3000; // milliseconds; rows that jump about cannot be read
+
+export class List {
+  constructor(model, onOpen) {
+    Object.assign(this, { model, onOpen, shown: page, order: [], sortedAt: 0, filter: "", rows: [] });
+    this.table = $("list");
+    this.body = this.table.tBodies[0];
+    $("filter").addEventListener("input", (e) => {
+      this.filter = e.target.value.trim().toLowerCase();
+      this.shown = page;
+      this.render(true);
+    });
+    $("list-more").addEventListener("click", () => {
+      this.shown += page;
+      this.render(true);
+    });
+    // The button in a row is what the keyboard reaches; the pointer may be less exact.
+    this.body.addEventListener("click", (e) => {
+      const row = e.target.closest("tr");
+      if (row?.dataset.gate !== undefined && getSelection().isCollapsed) this.onOpen(this.model.gates[row.dataset.gate].name);
+    });
+  }
+
+  matches(g) {
+    return !this.filter || g.name.toLowerCase().includes(this.filter) || g.row.state.includes(this.filter) ||
+      (g.row.dry_run && "dry run".includes(this.filter));
+  }
+
+  sort(now) {
+    const { gates } = this.model;
+    if (!now && (performance.now() - this.sortedAt < sortEvery || this.body.matches(":hover") || beingRead(this.body))) return;
+    this.sortedAt = performance.now();
+    this.order = gates.map((_, i) => i).filter((i) => gates[i].row && this.matches(gates[i]));
+    this.order.sort((a, b) => Math.round((gates[b].row.pressure - gates[a].row.pressure) * 10) || a - b);
+  }
+
+  render(resort = false) {
+    const { gates, open } = this.model;
+    this.sort(resort || (!this.order.length && !this.filter));
+    const visible = this.order.slice(0, this.shown);
+    while (this.rows.length < visible.length) this.rows.push(this.makeRow());
+    while (this.rows.length > visible.length) this.rows.pop().tr.remove();
+    visible.forEach((index, i) => this.fillRow(this.rows[i], gates[index], index, open?.gate === index));
+    const found = this.order.length === gates.length ? `${count(gates.length)}` : `${count(this.order.length)} of ${count(gates.length)}`;
+    setText($("list-count"), visible.length < this.order.length ? `${found}, the first ${visible.length} shown` : found);
+    $("list-more").hidden = visible.length >= this.order.length;
+    this.table.dataset.rows = visible.length;
+  }
+
+  makeRow() {
+    const cell = (cls, ...children) => el("td", { class: cls, role: "cell" }, ...children);
+    const r = {
+      name: el("button", { class: "link", type: "button" }), chips: el("span"),
+      level: el("span", { class: "level" }), fill: el("span", { class: "text num" }),
+      wait: cell("c-wait n"), ms: cell("c-ms n"), acc: cell("c-acc n"), rej: cell("c-rej n"), since: cell("c-since n"),
+      canvas: el("canvas", { class: "spark", "aria-hidden": "true" }),
+    };
+    r.wait.dataset.label = "waiting";
+    r.rej.dataset.label = "refused/s";
+    r.tr = el("tr", { role: "row" },
+      el("th", { class: "c-name", scope: "row", role: "rowheader" }, r.name), cell("c-state", r.chips),
+      cell("c-fill", el("div", { class: "fill" }, el("span", { class: "track", "aria-hidden": "true" }, r.level), r.fill)),
+      r.wait, r.ms, r.acc, r.rej, r.since, cell("c-spark", r.canvas));
+    this.body.append(r.tr);
+    return r;
+  }
+
+  fillRow(r, g, index, current) {
+    const { row } = g;
+    r.tr.dataset.gate = index;
+    Object.assign(r.tr.dataset, { state: row.state, inFlight: row.in_flight, waiting: row.waiting });
+    current ? r.tr.setAttribute("aria-current", "true") : r.tr.removeAttribute("aria-current");
+    setText(r.name, g.name);
+    r.name.title = g.name;
+    setChips(r.chips, row.state, row.dry_run);
+    const share = row.in_flight / row.limit;
+    r.level.style.transform = `scaleX(${Math.min(share, 1)})`;
+    r.level.classList.toggle("over", share > 1);
+    setText(r.fill, `${count(row.in_flight)} / ${count(row.limit)}`);
+    setText(r.wait, row.waiting ? `${count(row.waiting)} / ${count(row.max_waiting)}` : "0");
+    setText(r.ms, amount(row.waited_ms_max));
+    setText(r.acc, amount(row.accepted_per_s));
+    setText(r.rej, amount(row.rejected_per_s));
+    r.rej.classList.toggle("hot", row.rejected_per_s > 0);
+    setText(r.since, row.since ? clockTime(row.since) : "");
+    spark(r.canvas, g.spark, 120);
+  }
+}
+
+// renderVerdict says which gate is the bottleneck, and since when.
+export function renderVerdict(model) {
+  const worst = model.worst();
+  const first = worst[0];
+  const known = model.gates.filter((g) => g.row);
+  const draining = known.filter((g) => g.row.state === "draining").length;
+  const facts = [];
+  let head;
+  let state = "ok";
+  if (first) {
+    const { row } = first;
+    state = row.state;
+    const would = row.dry_run ? "would " : "";
+    const since = row.since ? ` since ${clockTime(row.since)}` : "";
+    head = state === "refusing"
+      ? `${first.name} is the bottleneck: it ${would || ""}${would ? "refuse" : "refuses"} calls${since}`
+      : `Calls ${would}wait long at ${first.name}${since}`;
+    if (row.since) facts.push(`for ${duration(model.t - row.since)}`);
+    facts.push(`${count(row.in_flight)} of ${count(row.limit)} in flight`, `${count(row.waiting)} waiting`);
+    if (row.rejected_per_s) facts.push(`${amount(row.rejected_per_s)} refused/s`);
+    if (row.waited_ms_max) facts.push(`waited up to ${amount(row.waited_ms_max)} ms`);
+    const oldest = model.open?.gate === row.gate && model.open.now.holders?.[0];
+    if (oldest) facts.push(`held longest by ${oldest.route || "a call without a route"}, ${duration(oldest.age_ms)}`);
+    if (worst.length > 1) facts.push(`${worst.length - 1} more in trouble`);
+  } else if (known.length) {
+    const fullest = known.reduce((a, b) => (b.row.pressure > a.row.pressure ? b : a));
+    head = known.length === 1 ? `${fullest.name} has room` : `All ${count(known.length)} gates have room`;
+    if (fullest.row.state === "full") {
+      state = "full";
+      head = `${fullest.name} is at its limit, but no call waits for long`;
+    }
+    facts.push(`fullest: ${fullest.name}, ${count(fullest.row.in_flight)} of ${count(fullest.row.limit)} in flight`);
+  } else {
+    head = "There are no gates";
+  }
+  if (draining) facts.push(`${draining} draining`);
+  $("verdict").dataset.state = state;
+  $("verdict").dataset.gate = first?.name ?? "";
+  setText($("verdict-head"), head);
+  setText($("verdict-facts"), facts.join(" · "));
+  const open = $("verdict-open");
+  open.hidden = !first || model.open?.gate === first.row.gate;
+  if (first) setText(open, `Open ${first.name}`);
+  document.title = first ? `${first.name} ${state} – Gates` : "Gates";
+}

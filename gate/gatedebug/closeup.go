@@ -1,0 +1,148 @@
+package gatedebug
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/gate/internal/clean"
+)
+
+// maxHolders is how many of the oldest holders a close-up shows.
+const maxHolders = 50
+
+// closeUp is a gate in detail. A full one is sent to a viewer that opens the
+// gate; the others have only what is new of History, Minutes and Rejections.
+type closeUp struct {
+	Gate      int             `json:"gate"`
+	Full      bool            `json:"full"`
+	T         int64           `json:"t"`
+	MaxWaitMs float64         `json:"max_wait_ms"`
+	Draining  bool            `json:"draining"`
+	Keys      int             `json:"keys"`
+	Totals    gate.Totals     `json:"totals"`
+	History   json.RawMessage `json:"history"` // arrays of t and the numbers
+
+	Routes       []routeRow  `json:"routes"`
+	HoldersTotal int         `json:"holders_total"`
+	Holders      []holder    `json:"holders"`
+	Minutes      []minute    `json:"minutes"`
+	Rejections   []rejection `json:"rejections"`
+}
+
+// holder is a [gate.Holder] for the page.
+type holder struct {
+	Route     string `json:"route"`
+	RequestID string `json:"request_id"`
+	RemoteIP  string `json:"remote_ip"`
+	Key       string `json:"key,omitempty"`
+	Priority  string `json:"priority"`
+	Cost      int64  `json:"cost"`
+	AgeMs     int64  `json:"age_ms"`
+	Passing   bool   `json:"passing,omitempty"`
+}
+
+func newHolder(h *gate.Holder) holder {
+	return holder{
+		Route: clean.String(h.Route), RequestID: clean.String(h.RequestID),
+		RemoteIP: clean.String(h.RemoteIP), Key: clean.String(h.Key),
+		Priority: h.Priority.String(), Cost: h.Cost, AgeMs: h.Age.Milliseconds(), Passing: h.Passing,
+	}
+}
+
+// routeRow is a route of a gate at one sample; see numbers for the units.
+type routeRow struct {
+	Route     string  `json:"route"`
+	InFlight  int64   `json:"in_flight"` // units
+	Waiting   int     `json:"waiting"`
+	WaitMean  float64 `json:"waited_ms_mean"`
+	WaitMax   float64 `json:"waited_ms_max"`
+	Accepted  float64 `json:"accepted_per_s"`
+	Rejected  float64 `json:"rejected_per_s"`
+	Abandoned float64 `json:"abandoned_per_s"`
+}
+
+// takeRoutes returns the routes as counted since the last call, elapsed ago.
+func (w *watch) takeRoutes(elapsed time.Duration) []routeRow {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	rows := make([]routeRow, 0, len(w.routes.all))
+	w.routes.take(func(r route) {
+		row := routeRow{Route: r.name}
+		if elapsed > 0 {
+			row.Accepted = perSecond(r.accepted, elapsed)
+			row.Rejected = perSecond(r.rejected, elapsed)
+			row.Abandoned = perSecond(r.abandoned, elapsed)
+		}
+		if n := r.accepted + r.rejected; n > 0 {
+			row.WaitMean, row.WaitMax = ms(r.waits.sum/time.Duration(n)), ms(r.waits.longest)
+		}
+		rows = append(rows, row)
+	})
+	return rows
+}
+
+// withCalls returns the rows, by name, with the calls that hold units or wait.
+func (w *watch) withCalls(rows []routeRow, holders []gate.Holder, waiters []gate.Waiter) []routeRow {
+	rows = slices.Clone(rows)
+	index := make(map[string]int, len(rows))
+	for i, r := range rows {
+		index[r.Route] = i
+	}
+	w.mu.Lock()
+	at := func(call *gate.Call) *routeRow {
+		name := w.routes.find(call).name
+		i, ok := index[name]
+		if !ok {
+			i = len(rows)
+			index[name] = i
+			rows = append(rows, routeRow{Route: name})
+		}
+		return &rows[i]
+	}
+	for i := range holders {
+		at(&holders[i].Call).InFlight += holders[i].Cost
+	}
+	for i := range waiters {
+		at(&waiters[i].Call).Waiting++
+	}
+	w.mu.Unlock()
+	slices.SortFunc(rows, func(a, b routeRow) int { return strings.Compare(a.Route, b.Route) })
+	return rows
+}
+
+// closeUpMessage shows a gate in detail. The lock is held.
+func (h *hub) closeUpMessage(w *watch, now time.Time, full bool) []byte {
+	g := &h.gates[w.index]
+	s := w.gate.Snapshot()
+	m := closeUp{
+		Gate: w.index, Full: full, T: now.UnixMilli(),
+		MaxWaitMs: ms(s.MaxWait), Draining: s.Draining, Keys: s.Keys, Totals: s.Totals,
+		Routes:       w.withCalls(g.routes, s.Holders, w.gate.Waiters()),
+		HoldersTotal: len(s.Holders),
+	}
+	back := window
+	minutesBack, seq := int64(1), g.seq
+	if full {
+		minutesBack, seq = minutes-1, 0
+	} else {
+		back = 0 // the newest only
+	}
+	m.History = g.history.append(nil, now, back)
+	for i := range s.Holders[:min(len(s.Holders), maxHolders)] {
+		m.Holders = append(m.Holders, newHolder(&s.Holders[i]))
+	}
+	w.mu.Lock()
+	m.Minutes = w.hour.list(now, minutesBack)
+	m.Rejections = w.rejections.after(seq)
+	if !full {
+		g.seq = w.rejections.seq
+	}
+	w.mu.Unlock()
+	if full {
+		return frame("gate", mustMarshal(m))
+	}
+	return frame("update", mustMarshal(m))
+}

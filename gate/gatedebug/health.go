@@ -1,0 +1,130 @@
+package gatedebug
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/rpcgate/rpcgate/gate"
+)
+
+// The values of status in what [Health] says.
+const (
+	StatusOK       = "ok"
+	StatusDegraded = "degraded"
+)
+
+// Health returns a handler for health checks that answers GET and HEAD with
+//
+//	{"status":"degraded","gates":[{"name":"orders-db","status":"degraded",
+//	 "reason":"rejecting","in_flight":16,"limit":16,"waiting":9,
+//	 "draining":false,"dry_run":false}]}
+//
+// The code is 200 as long as the server serves: a busy server must not be
+// restarted for being busy. Mount it outside of any gate.
+//
+// The status is degraded if that of any gate is. A gate is degraded, for the
+// first of these reasons that holds,
+//
+//   - draining: it takes no more calls;
+//   - rejecting: it rejected a call in the last 5 seconds, unless only for a key
+//     that was over its share;
+//   - full: at this moment it is at its limit and calls wait.
+//
+// A gate in a dry run refuses nobody and keeps nobody waiting, so it is ok.
+//
+// A check costs a few counters of each gate; an admission costs nothing more, a
+// rejection a look at the clock. A gate that is given twice is listed once.
+// Health panics if a gate is nil, or if two have the same name.
+func Health(gates ...*gate.Gate) http.Handler {
+	h := &health{}
+	for _, g := range distinct("Health", gates) {
+		r := &lastRejection{base: time.Now()}
+		g.Observe(r)
+		h.gates = append(h.gates, watched{g, r})
+	}
+	return h
+}
+
+type health struct {
+	gates []watched
+}
+
+type watched struct {
+	*gate.Gate
+	rejection *lastRejection
+}
+
+// lastRejection is an observer that knows when a call was last rejected.
+type lastRejection struct {
+	base  time.Time
+	after atomic.Int64 // nanoseconds since base, 0 if there was none
+}
+
+func (*lastRejection) Enabled(context.Context) bool { return false }
+func (*lastRejection) ObservesPressure() bool       { return true }
+
+func (l *lastRejection) OnEvent(_ context.Context, e gate.Event) {
+	if e.Decision.Rejected() && !e.DryRun && e.Reason != gate.ReasonKeyLimit {
+		l.after.Store(int64(time.Since(l.base)) + 1)
+	}
+}
+
+type healthAnswer struct {
+	Status string       `json:"status"`
+	Gates  []gateHealth `json:"gates"`
+}
+
+type gateHealth struct {
+	Name     string `json:"name"`
+	Status   string `json:"status"`
+	Reason   string `json:"reason,omitempty"`
+	InFlight int64  `json:"in_flight"`
+	Limit    int64  `json:"limit"`
+	Waiting  int    `json:"waiting"`
+	Draining bool   `json:"draining"`
+	DryRun   bool   `json:"dry_run"`
+}
+
+// ServeHTTP answers a check.
+func (h *health) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header.Set("Cache-Control", "no-store")
+	header.Set("X-Content-Type-Options", "nosniff")
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		notAllowed(w, "GET, HEAD")
+		return
+	}
+	a := healthAnswer{Status: StatusOK, Gates: make([]gateHealth, len(h.gates))}
+	for i, g := range h.gates {
+		a.Gates[i] = g.health()
+		if a.Gates[i].Status != StatusOK {
+			a.Status = StatusDegraded
+		}
+	}
+	header.Set("Content-Type", "application/json")
+	send(w, r, append(mustMarshal(a), '\n'))
+}
+
+func (g watched) health() gateHealth {
+	s := g.Overview()
+	h := gateHealth{
+		Name: s.Name, Status: StatusDegraded,
+		InFlight: s.InFlight, Limit: s.Limit, Waiting: s.Waiting, Draining: s.Draining, DryRun: s.DryRun,
+	}
+	last := g.rejection.after.Load()
+	switch {
+	case s.DryRun:
+		h.Status = StatusOK
+	case s.Draining:
+		h.Reason = "draining"
+	case last != 0 && time.Since(g.rejection.base)-time.Duration(last) <= recently:
+		h.Reason = "rejecting"
+	case s.InFlight >= s.Limit && s.Waiting > 0:
+		h.Reason = "full"
+	default:
+		h.Status = StatusOK
+	}
+	return h
+}

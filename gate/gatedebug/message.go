@@ -1,0 +1,98 @@
+package gatedebug
+
+import (
+	"encoding/json"
+	"strconv"
+)
+
+// maxRows bounds the rows of a message. What has changed but finds no place in it
+// comes with one of the next.
+const maxRows = 200
+
+// frame makes a server-sent event of JSON, which has no line breaks.
+func frame(event string, data []byte) []byte {
+	b := make([]byte, 0, len(event)+len(data)+16)
+	b = append(b, "event: "...)
+	b = append(b, event...)
+	b = append(b, "\ndata: "...)
+	b = append(b, data...)
+	return append(b, "\n\n"...)
+}
+
+// hello is the first message to a viewer: what does not change, and all rows.
+type hello struct {
+	T          int64           `json:"t"`
+	IntervalMs int64           `json:"interval_ms"`
+	WindowMs   int64           `json:"window_ms"`
+	Control    bool            `json:"control"`
+	Traces     bool            `json:"traces"`
+	RowColumns []string        `json:"row_columns"`
+	Columns    []string        `json:"columns"` // of numbers
+	Gates      []string        `json:"gates"`   // names, by index
+	Rows       json.RawMessage `json:"rows"`
+}
+
+// helloMessage greets a new viewer. The lock is held.
+func (h *hub) helloMessage() []byte {
+	m := hello{
+		T: h.last.UnixMilli(), IntervalMs: h.config.interval.Milliseconds(), WindowMs: window.Milliseconds(),
+		Control: h.config.control, Traces: h.config.traceID != nil,
+		RowColumns: rowColumns(), Columns: numberColumns(),
+		Gates: make([]string, len(h.watches)),
+	}
+	rows := []byte{'['}
+	for i, w := range h.watches {
+		m.Gates[i] = w.gate.Name()
+		if i > 0 {
+			rows = append(rows, ',')
+		}
+		rows = h.gates[i].row.append(rows, i)
+	}
+	m.Rows = append(rows, ']')
+	return frame("hello", mustMarshal(m))
+}
+
+// tickMessage tells of the rows that have changed: of gates with calls in trouble
+// first, of the others by turns. The lock is held.
+func (h *hub) tickMessage() []byte {
+	b := append([]byte(`{"t":`), strconv.FormatInt(h.last.UnixMilli(), 10)...)
+	b = append(b, `,"rows":[`...)
+	rows := 0
+	tell := func(i int) bool {
+		g := &h.gates[i]
+		if !g.changed {
+			return true
+		}
+		if rows == maxRows {
+			return false
+		}
+		if rows > 0 {
+			b = append(b, ',')
+		}
+		rows++
+		b = g.row.append(b, i)
+		g.changed, g.urgent = false, false
+		return true
+	}
+	for i := range h.gates {
+		if h.gates[i].urgent {
+			tell(i)
+		}
+	}
+	for range h.gates {
+		if !tell(h.cursor) {
+			break
+		}
+		h.cursor = (h.cursor + 1) % len(h.gates)
+	}
+	return frame("tick", append(b, `]}`...))
+}
+
+// mustMarshal is for types of this package, which can always be marshalled.
+func mustMarshal(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic("gatedebug: " + err.Error())
+	}
+	return b
+}

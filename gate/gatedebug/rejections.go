@@ -1,0 +1,103 @@
+package gatedebug
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/gate/internal/clean"
+)
+
+const (
+	// keepPerSecond is how many rejections of a gate are remembered in a
+	// second, so that a flood of them stays cheap.
+	keepPerSecond = 20
+	// maxRejections is how many all gates of a page remember together, a gate
+	// at least minRejections and at most maxRejectionsEach.
+	maxRejections     = 5000
+	minRejections     = 10
+	maxRejectionsEach = 50
+)
+
+// rejection is one of the last rejections of a gate.
+type rejection struct {
+	Seq          uint64  `json:"seq"` // counts the remembered rejections of the gate
+	Time         int64   `json:"t"`   // in Unix milliseconds
+	Decision     string  `json:"decision"`
+	Reason       string  `json:"reason"`
+	Route        string  `json:"route"`
+	RequestID    string  `json:"request_id"`
+	TraceID      string  `json:"trace_id,omitempty"`
+	RemoteIP     string  `json:"remote_ip,omitempty"`
+	Key          string  `json:"key,omitempty"`
+	Priority     string  `json:"priority"`
+	WaitedMs     float64 `json:"waited_ms"`
+	InFlight     int64   `json:"in_flight"`
+	Limit        int64   `json:"limit"`
+	RetryDelayMs int64   `json:"retry_delay_ms,omitempty"`
+	DryRun       bool    `json:"dry_run,omitempty"`
+}
+
+func newRejection(ctx context.Context, e *gate.Event, now time.Time, traceID func(context.Context) string) rejection {
+	call := e.Call.Resolved(ctx)
+	r := rejection{
+		Time:     now.UnixMilli(),
+		Decision: e.Decision.String(), Reason: e.Reason.String(),
+		Route: kept(call.Route), RequestID: kept(call.RequestID), RemoteIP: kept(call.RemoteIP), Key: kept(call.Key),
+		Priority: call.Priority.String(),
+		WaitedMs: ms(e.Waited), InFlight: e.InFlight, Limit: e.Limit, DryRun: e.DryRun,
+	}
+	if e.Rejection != nil {
+		r.RetryDelayMs = e.Rejection.RetryDelay.Milliseconds()
+	}
+	if traceID != nil {
+		r.TraceID = kept(traceID(ctx))
+	}
+	return r
+}
+
+// kept is s, cleaned and no longer part of something larger.
+func kept(s string) string { return strings.Clone(clean.String(s)) }
+
+// rejections remembers the last ones.
+type rejections struct {
+	keep   int // how many
+	ring   []rejection
+	seq    uint64 // of the newest
+	second int64
+	left   int // to be remembered in this second
+}
+
+// wants reports whether a rejection at this time is to be remembered.
+func (r *rejections) wants(now time.Time) bool {
+	if s := now.Unix(); s != r.second {
+		r.second, r.left = s, keepPerSecond
+	}
+	if r.left == 0 {
+		return false
+	}
+	r.left--
+	return true
+}
+
+func (r *rejections) add(one rejection) {
+	r.seq++
+	one.Seq = r.seq
+	if len(r.ring) < r.keep {
+		r.ring = append(r.ring, one)
+		return
+	}
+	r.ring[(r.seq-1)%uint64(r.keep)] = one
+}
+
+// after returns the remembered rejections with a Seq above the given one, the
+// oldest first.
+func (r *rejections) after(seq uint64) []rejection {
+	first := max(seq, r.seq-uint64(len(r.ring)))
+	var out []rejection
+	for n := first; n < r.seq; n++ {
+		out = append(out, r.ring[n%uint64(r.keep)])
+	}
+	return out
+}

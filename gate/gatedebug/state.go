@@ -1,0 +1,137 @@
+package gatedebug
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/gate/internal/clean"
+)
+
+const (
+	defaultHolders = 100
+	mostHolders    = 10_000
+)
+
+// state is what state.json says.
+type state struct {
+	Time  time.Time   `json:"time"`
+	Gates []gateState `json:"gates"`
+}
+
+// gateState is a gate in state.json: its snapshot, and what the page knows
+// besides.
+type gateState struct {
+	gate.Snapshot // Holders are cut to the wanted number
+
+	State    string  `json:"state"`
+	Pressure float64 `json:"pressure"`
+	// Since is when the trouble began that the gate is in.
+	Since        *time.Time    `json:"since,omitempty"`
+	HoldersTotal int           `json:"holders_total"`
+	Waiters      []gate.Waiter `json:"waiters"` // cut likewise
+	Rejections   []rejection   `json:"last_rejections"`
+	Minutes      []minute      `json:"last_hour"` // minutes in which calls were rejected or had to wait
+}
+
+// fieldError is a bad field of a request, as JSON and for people.
+type fieldError struct {
+	Field   string `json:"field"`
+	Value   string `json:"value"`
+	Message string `json:"message"`
+}
+
+func (e *fieldError) Error() string {
+	return e.Field + ": " + e.Message + ", got " + strconv.Quote(e.Value)
+}
+
+// fail answers with an error that names the field and the value.
+func fail(w http.ResponseWriter, code int, field, value, format string, args ...any) {
+	e := &fieldError{field, clean.String(value), fmt.Sprintf(format, args...)}
+	b := mustMarshal(map[string]any{"error": e, "message": e.Error()})
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_, _ = w.Write(append(b, '\n'))
+}
+
+// prefersJSON reports whether an Accept header names JSON before HTML.
+func prefersJSON(accept string) bool {
+	before, _, ok := strings.Cut(accept, "application/json")
+	return ok && !strings.Contains(before, "text/html")
+}
+
+// serveState answers with the state as JSON. The query may name gates (gate=…,
+// several times) and the number of holders and waiters to be listed for each
+// (holders=…, 100 if it is not given).
+func (p *page) serveState(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	watches := p.hub.watches
+	if names, ok := query["gate"]; ok {
+		watches = nil
+		for _, name := range names {
+			one := p.hub.byName[name]
+			if one == nil {
+				fail(w, http.StatusNotFound, "gate", name, "there is no gate of that name")
+				return
+			}
+			watches = append(watches, one)
+		}
+	}
+	holders := defaultHolders
+	if query.Has("holders") {
+		n, err := strconv.Atoi(query.Get("holders"))
+		if err != nil || n < 0 || n > mostHolders {
+			fail(w, http.StatusBadRequest, "holders", query.Get("holders"), "want a whole number from 0 to %d", mostHolders)
+			return
+		}
+		holders = n
+	}
+	now := time.Now()
+	s := state{Time: now, Gates: make([]gateState, len(watches))}
+	for i, one := range watches {
+		s.Gates[i] = one.state(now, holders)
+	}
+	b, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	send(w, r, append(b, '\n'))
+}
+
+// state is the gate in full, with at most so many holders and waiters.
+func (w *watch) state(now time.Time, holders int) gateState {
+	s := gateState{Snapshot: w.gate.Snapshot(), Waiters: w.gate.Waiters()}
+	st := w.status(now, &s.Snapshot, pace{})
+	s.State, s.Pressure = st.State, st.Pressure
+	if !st.Since.IsZero() {
+		s.Since = &st.Since
+	}
+	s.HoldersTotal = len(s.Holders)
+	s.Holders = s.Holders[:min(len(s.Holders), holders)]
+	s.Waiters = s.Waiters[:min(len(s.Waiters), holders)]
+	for i := range s.Holders {
+		h := &s.Holders[i]
+		cleanAll(&h.Route, &h.RequestID, &h.RemoteIP, &h.Key)
+	}
+	for i := range s.Waiters {
+		h := &s.Waiters[i]
+		cleanAll(&h.Route, &h.RequestID, &h.RemoteIP, &h.Key)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s.Rejections = append([]rejection{}, w.rejections.after(0)...) // [] if there are none
+	s.Minutes = append([]minute{}, w.hour.list(now, minutes-1)...)
+	return s
+}
+
+func cleanAll(strings ...*string) {
+	for _, s := range strings {
+		*s = clean.String(*s)
+	}
+}

@@ -1,0 +1,99 @@
+package gatedebug
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rpcgate/rpcgate/gate"
+)
+
+// watch is the observer of one gate. Unless somebody has the gate open on the
+// page it hears of calls in trouble only; see [gate.PressureObserver].
+type watch struct {
+	gate    *gate.Gate
+	index   int // on the page
+	traceID func(context.Context) string
+	open    atomic.Int32 // viewers that have the gate open
+
+	mu         sync.Mutex // guards what follows
+	trouble    trouble
+	hour       hour
+	rejections rejections
+	waits      waits  // since the last sample
+	routes     routes // since the last sample, while the gate is open
+}
+
+// waits sums up waits for the decision, of accepted and of rejected calls.
+type waits struct {
+	sum, longest time.Duration
+}
+
+func (w *waits) add(d time.Duration) {
+	w.sum += d
+	w.longest = max(w.longest, d)
+}
+
+// attach makes the gate tell a new watch of its calls. keep is how many
+// rejections it remembers.
+func attach(g *gate.Gate, index, keep int, traceID func(context.Context) string) *watch {
+	w := &watch{gate: g, index: index, traceID: traceID, rejections: rejections{keep: keep}}
+	w.trouble.long = max(g.Snapshot().MaxWait/longWait, 1) // and from now on the gate reads the clock
+	g.Observe(w)
+	return w
+}
+
+func (w *watch) Enabled(context.Context) bool { return w.open.Load() > 0 }
+
+func (w *watch) ObservesPressure() bool { return true }
+
+func (w *watch) OnEvent(ctx context.Context, e gate.Event) {
+	if e.Kind != gate.EventDecision {
+		return
+	}
+	open := w.open.Load() > 0
+	hard := e.Decision != gate.Accepted || e.Waited > 0
+	if !open && !hard {
+		return
+	}
+	var now time.Time
+	if hard {
+		now = time.Now()
+	}
+	w.mu.Lock()
+	if open {
+		w.routes.add(&e)
+	}
+	keep := false
+	if hard {
+		w.hour.add(now, &e)
+		w.trouble.add(now, &e)
+		if e.Decision != gate.Abandoned {
+			w.waits.add(e.Waited)
+		}
+		keep = e.Decision.Rejected() && w.rejections.wants(now)
+	}
+	w.mu.Unlock()
+	if keep {
+		w.keep(ctx, &e, now)
+	}
+}
+
+// keep remembers a rejection. It asks for the trace id without the lock, for that
+// is other people's code.
+func (w *watch) keep(ctx context.Context, e *gate.Event, now time.Time) {
+	r := newRejection(ctx, e, now, w.traceID)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.rejections.add(r)
+}
+
+// takeWaits returns the waits since the last call and starts anew.
+func (w *watch) takeWaits() waits {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	taken := w.waits
+	w.waits = waits{}
+	return taken
+}
