@@ -242,3 +242,12 @@ func checkDetails(t testing.TB, details []proto.Message, reason, requestID strin
 		t.Errorf("RequestInfo is %v, want id %s", request, requestID)
 	}
 }
+
+func marshal(t testing.TB, m proto.Message) []byte {
+	t.Helper()
+	b, err := proto.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}

@@ -76,6 +76,9 @@ func (w *heldWriter) send() {
 	now := maps.Clone(h)
 	replace(h, w.committed)
 	w.ResponseWriter.WriteHeader(http.StatusOK)
+	if w.flush {
+		_ = w.FlushError()
+	}
 	replace(h, now)
 }
 
@@ -94,9 +97,6 @@ func (w *heldWriter) finish() {
 	trailers := trailersOf(headers, h)
 	if status := first(trailers, grpcStatusKey); status == "" || status == "0" {
 		w.send()
-		if w.flush {
-			_ = w.FlushError()
-		}
 		return
 	}
 	for key := range headers {
