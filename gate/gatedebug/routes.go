@@ -71,13 +71,13 @@ func (r *routes) add(e *gate.Event) {
 	c.waits.add(e.Waited)
 }
 
-// take starts all counts anew. It calls f with what was counted, and says how
-// many of the places are taken.
+// take calls f with what was counted for each route, and starts all counts anew.
 func (r *routes) take(f func(route)) {
+	full := len(r.all) >= maxRoutes
 	for name, c := range r.all {
 		if c.accepted+c.rejected+c.abandoned > 0 {
 			c.idle = 0
-		} else if c.idle++; c.idle > idleSamples && len(r.all) >= maxRoutes {
+		} else if c.idle++; c.idle > idleSamples && full {
 			delete(r.all, name)
 			continue
 		}

@@ -75,14 +75,13 @@ func (p *pace) add(accepted, rejected float64, elapsed time.Duration) {
 	p.rejected = p.rejected*keep + rejected*(1-keep)
 }
 
-// severity is from 0 to 1, half of it by the share of the calls that are
-// rejected, half by their number: neither a gate with two calls nor one that
-// rejects a few of very many is the worst.
+// severity is from 0 to 1: the share of the calls that are rejected, the less of
+// it the fewer they are. A gate with two calls a minute is never the worst.
 func (p *pace) severity() float64 {
 	if p.rejected <= 0 {
 		return 0
 	}
-	return p.rejected/(p.accepted+p.rejected)/2 + p.rejected/(p.rejected+10)/2
+	return p.rejected / (p.accepted + p.rejected) * p.rejected / (p.rejected + 10)
 }
 
 // status says how the gate is. p is what is known of its decisions lately.
