@@ -3,6 +3,7 @@ package arch
 import (
 	"fmt"
 	"go/ast"
+	"iter"
 	"os"
 	"path"
 	"slices"
@@ -49,41 +50,53 @@ func checkFuncLength(h *House) []string {
 }
 
 // checkSleep finds tests that sleep on the real clock. Sleeping in a synctest bubble costs no time and races with
-// nothing, so it is allowed: between the brackets of synctest.Test, and in helpers (not tests) of a file that imports
-// testing/synctest.
+// nothing, so it is allowed in tests that call synctest.Test, themselves or through a helper of their package, and in
+// helpers of packages that have such tests.
 func checkSleep(h *House) []string {
-	var found []string
-	for _, f := range h.Files {
-		if !f.Test {
-			continue
+	isBubble := func(fun ast.Expr) bool { return isSelector(fun, "synctest", "Test") }
+	makers := map[string][]string{} // by folder, the functions that call synctest.Test
+	for fn, f := range h.testFuncs() {
+		if dir := path.Dir(f.Path); findCall(fn, isBubble) != nil {
+			makers[dir] = append(makers[dir], fn.Name.Name)
 		}
-		bubbles := f.imports("testing/synctest")
-		for _, decl := range f.AST.Decls {
-			fn, ok := decl.(*ast.FuncDecl)
-			if ok && bubbles && !isTestFunc(fn.Name.Name) {
-				continue
-			}
-			ast.Inspect(decl, func(n ast.Node) bool {
-				call, ok := n.(*ast.CallExpr)
-				if !ok {
-					return true
-				}
-				if isSelector(call.Fun, "time", "Sleep") {
-					found = append(found, fmt.Sprintf(
-						"%s:%d: time.Sleep in a test outside synctest.Test: wait for the event, or use a bubble",
-						f.Path, h.Fset.Position(n.Pos()).Line))
-				}
-				return !isSelector(call.Fun, "synctest", "Test")
-			})
+	}
+	var found []string
+	for fn, f := range h.testFuncs() {
+		here := makers[path.Dir(f.Path)]
+		inBubble := !isTestFunc(fn.Name.Name) && len(here) > 0 || findCall(fn, func(fun ast.Expr) bool {
+			name, ok := fun.(*ast.Ident)
+			return isBubble(fun) || ok && slices.Contains(here, name.Name)
+		}) != nil
+		sleep := findCall(fn, func(fun ast.Expr) bool { return isSelector(fun, "time", "Sleep") })
+		if sleep != nil && !inBubble {
+			found = append(found, fmt.Sprintf("%s:%d: time.Sleep on the real clock in %s: wait for the event, or use synctest",
+				f.Path, h.Fset.Position(sleep.Pos()).Line, fn.Name.Name))
 		}
 	}
 	return found
 }
 
-func (f *File) imports(importPath string) bool {
-	return slices.ContainsFunc(f.AST.Imports, func(spec *ast.ImportSpec) bool {
-		return strings.Trim(spec.Path.Value, `"`) == importPath
+// testFuncs yields the functions of test files.
+func (h *House) testFuncs() iter.Seq2[*ast.FuncDecl, *File] {
+	return func(yield func(*ast.FuncDecl, *File) bool) {
+		for _, f := range h.Files {
+			for _, decl := range f.AST.Decls {
+				if fn, ok := decl.(*ast.FuncDecl); f.Test && ok && !yield(fn, f) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func findCall(in ast.Node, match func(fun ast.Expr) bool) (found *ast.CallExpr) {
+	ast.Inspect(in, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok && match(call.Fun) {
+			found = call
+		}
+		return found == nil
 	})
+	return found
 }
 
 func isTestFunc(name string) bool {

@@ -19,3 +19,5 @@ func TestRealClock(t *testing.T) {
 }
 
 func helper() { time.Sleep(time.Minute) }
+
+func bubble(t *testing.T, f func(*testing.T)) { synctest.Test(t, f) }
