@@ -3,8 +3,27 @@ package connectgate
 import (
 	"context"
 
+	"connectrpc.com/connect"
+	connectv2 "connectrpc.com/connect/v2"
+
 	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/internal/host"
 )
+
+// sentRequestID is the id of a call that a client makes: the one that it sends,
+// or else that of the call which is being handled.
+func sentRequestID(ctx context.Context, sent string) string {
+	if sent != "" {
+		return sent
+	}
+	if info, ok := connect.CallInfoForHandlerContext(ctx); ok {
+		return requestID(info.RequestHeader())
+	}
+	if info, ok := connectv2.CallInfoForServerContext(ctx); ok {
+		return host.RequestID(info.RequestHeader())
+	}
+	return ""
+}
 
 // clientLease is the lease of a client's stream. It is given back by release, or
 // when the stream's context ends, after which nothing is sent or received.

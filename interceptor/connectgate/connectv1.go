@@ -30,11 +30,14 @@ import (
 //     release in this mode.
 //
 // In a client a refused call is not sent. Its error has the code that a server
-// would have sent; [IsLocal] tells it from a server's. A stream holds its place
-// until it has ended, be it that Receive has returned an error, that
-// CloseResponse was called or that its context has ended; with HoldOpening until
-// the first response was received. HoldMessage is HoldStream there. All routes of
-// [gate.DefaultExempt] are exempt in clients, too.
+// would have sent, with the text "client busy"; [IsLocal] tells it from a
+// server's. A handler that returns it tells its own client "server busy". A stream
+// holds its place until it has ended, be it that Receive has returned an error or
+// the one response there is, that CloseResponse was called or that its context has
+// ended. Who loses interest in a stream before that must do one of the last two,
+// or the place is lost. With HoldOpening it holds it until the first response was
+// received; HoldMessage is HoldStream there. Routes that are exempt for servers are
+// exempt for clients, too.
 //
 // Put it before what is expensive and after what must see every call, such as
 // tracing (otelconnect), recovery or authentication: connect.WithInterceptors

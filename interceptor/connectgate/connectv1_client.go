@@ -18,7 +18,7 @@ func (i *interceptorV1) unaryClient(ctx context.Context, req connect.AnyRequest,
 		return next(ctx, req)
 	}
 	header := req.Header()
-	call := gate.Call{Route: route, RequestID: requestID(header)}
+	call := gate.Call{Route: route, RequestID: sentRequestID(ctx, requestID(header))}
 	if i.host.NeedsMetadata() {
 		call = i.host.Complete(ctx, call, header)
 	}
@@ -39,7 +39,7 @@ func (i *interceptorV1) WrapStreamingClient(next connect.StreamingClientFunc) co
 		if i.host.Exempts(spec.Procedure) {
 			return next(ctx, spec)
 		}
-		call := gate.Call{Route: spec.Procedure}
+		call := gate.Call{Route: spec.Procedure, RequestID: sentRequestID(ctx, "")}
 		if i.host.NeedsMetadata() {
 			call = i.host.Complete(ctx, call, http.Header(nil)) // the headers are set later
 		}
@@ -69,8 +69,9 @@ func (i *interceptorV1) holdClient(
 	made = true
 	return &clientConn{
 		StreamingClientConn: conn,
-		opening:             i.host.StreamMode(spec.Procedure) == gate.HoldOpening,
-		lease:               newClientLease(ctx, lease),
+		first: spec.StreamType&connect.StreamTypeServer == 0 ||
+			i.host.StreamMode(spec.Procedure) == gate.HoldOpening,
+		lease: newClientLease(ctx, lease),
 	}
 }
 
@@ -85,8 +86,8 @@ func (i *interceptorV1) notSent(ctx context.Context, err error) error {
 // clientConn is a client's stream that holds a lease.
 type clientConn struct {
 	connect.StreamingClientConn
-	opening bool
-	lease   clientLease
+	first bool // the first response ends what is to be held: it is the last, or it is HoldOpening
+	lease clientLease
 }
 
 func (c *clientConn) Send(msg any) error {
@@ -107,7 +108,7 @@ func (c *clientConn) CloseRequest() error {
 
 func (c *clientConn) Receive(msg any) error {
 	err := c.StreamingClientConn.Receive(msg)
-	if err != nil || c.opening {
+	if err != nil || c.first {
 		c.lease.release()
 	}
 	return err

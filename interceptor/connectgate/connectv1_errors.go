@@ -67,14 +67,16 @@ func (i *interceptorV1) handlerError(ctx context.Context, to responderV1, err er
 }
 
 // refusalV1 makes the error of a refused call. It is made anew each time, since
-// Connect and others may write to it.
+// Connect and others may write to it. Without a responder nothing says when to
+// come back but the details.
 func refusalV1(to responderV1, r refusal.Refusal, cause error) *connect.Error {
 	e := connect.NewError(connect.Code(r.Code), &refused{r, cause})
-	var peer connect.Peer
-	if to != nil {
-		peer = to.Peer()
+	if to == nil {
+		addPacked(e, r)
+		return e
 	}
-	if peer.Protocol == connect.ProtocolConnect {
+	protocol := to.Peer().Protocol
+	if protocol == connect.ProtocolConnect {
 		// As messages: Connect sends them as JSON, too.
 		for _, m := range details.Messages(r) {
 			if d, err := connect.NewErrorDetail(m); err == nil {
@@ -82,19 +84,21 @@ func refusalV1(to responderV1, r refusal.Refusal, cause error) *connect.Error {
 			}
 		}
 	} else {
-		for _, packed := range details.Packed(r) {
-			if d, err := connect.NewErrorDetail(packed); err == nil {
-				e.AddDetail(d)
-			}
+		addPacked(e, r)
+	}
+	// Connect adds the error's metadata to what is there, and two values would
+	// be one too many.
+	c := carrierOf(protocol)
+	delete(to.ResponseHeader(), c.key)
+	delete(to.ResponseTrailer(), c.key)
+	e.Meta()[c.key] = []string{c.value(r)}
+	return e
+}
+
+func addPacked(e *connect.Error, r refusal.Refusal) {
+	for _, packed := range details.Packed(r) {
+		if d, err := connect.NewErrorDetail(packed); err == nil {
+			e.AddDetail(d)
 		}
 	}
-	c := carrierOf(peer.Protocol)
-	e.Meta()[c.key] = []string{c.value(r)}
-	if to != nil {
-		// Connect adds the error's metadata to what is there, and two values
-		// would be one too many.
-		delete(to.ResponseHeader(), c.key)
-		delete(to.ResponseTrailer(), c.key)
-	}
-	return e
 }

@@ -16,8 +16,9 @@ import (
 // that a server would have sent; [IsLocal] tells it from a server's.
 //
 // A call holds its place until it has ended, be it that Receive has returned an
-// error, that Close was called or that its context has ended. A unary call does
-// all of that by itself. With the [gate.StreamMode] HoldOpening a stream holds it
+// error or the one response there is, that Close was called or that its context
+// has ended. Who loses interest in a stream before that must do one of the last
+// two, or the place is lost. With the [gate.StreamMode] HoldOpening a stream holds it
 // until the first response was received; HoldMessage is HoldStream here.
 //
 // The interceptor is safe for concurrent use. A nil a or an option with a bad
@@ -51,7 +52,7 @@ func (c *clientV2) intercept(next connectv2.ClientFunc) connectv2.ClientFunc {
 		held = true
 		return &clientStream{
 			ClientStream: stream,
-			opening: spec.StreamType != connectv2.StreamTypeUnary &&
+			first: spec.StreamType&connectv2.StreamTypeServer == 0 ||
 				c.host.StreamMode(spec.Procedure) == gate.HoldOpening,
 			lease: newClientLease(ctx, lease),
 		}, nil
@@ -59,10 +60,12 @@ func (c *clientV2) intercept(next connectv2.ClientFunc) connectv2.ClientFunc {
 }
 
 func (c *clientV2) call(ctx context.Context, spec connectv2.Spec) gate.Call {
-	call := gate.Call{Route: spec.Procedure}
+	call := gate.Call{Route: spec.Procedure, RequestID: sentRequestID(ctx, "")}
 	if info, ok := connectv2.CallInfoForClientContext(ctx); ok {
 		header := info.RequestHeader()
-		call.RequestID = host.RequestID(header)
+		if id := host.RequestID(header); id != "" {
+			call.RequestID = id
+		}
 		if c.host.NeedsMetadata() {
 			call = c.host.Complete(ctx, call, header)
 		}
@@ -84,8 +87,8 @@ func (c *clientV2) notSent(ctx context.Context, err error) error {
 // clientStream is a client's call that holds a lease.
 type clientStream struct {
 	connectv2.ClientStream
-	opening bool
-	lease   clientLease
+	first bool // the first response ends what is to be held: it is the last, or it is HoldOpening
+	lease clientLease
 }
 
 func (s *clientStream) SendHeaders() error {
@@ -111,7 +114,7 @@ func (s *clientStream) sent(err error) error {
 
 func (s *clientStream) Receive(msg any) error {
 	err := s.ClientStream.Receive(msg)
-	if err != nil || s.opening {
+	if err != nil || s.first {
 		s.lease.release()
 	}
 	return err
