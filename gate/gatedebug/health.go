@@ -59,7 +59,7 @@ type watched struct {
 // lastRejection is an observer that knows when a call was last rejected.
 type lastRejection struct {
 	base  time.Time
-	after atomic.Int64 // nanoseconds since base, 0 if there was none
+	after atomic.Int64 // nanoseconds from base to it and one more; 0: there was none
 }
 
 func (*lastRejection) Enabled(context.Context) bool { return false }
@@ -119,7 +119,7 @@ func (g watched) health() gateHealth {
 		h.Status = StatusOK
 	case s.Draining:
 		h.Reason = "draining"
-	case last != 0 && time.Since(g.rejection.base)-time.Duration(last) <= recently:
+	case last != 0 && time.Since(g.rejection.base)-time.Duration(last-1) <= recently:
 		h.Reason = "rejecting"
 	case s.InFlight >= s.Limit && s.Waiting > 0:
 		h.Reason = "full"
