@@ -15,7 +15,9 @@ import (
 //
 // It may be called any number of times, for instance after a change of the
 // configuration has brought new gates: what has been added is not added again.
-// The gates may be those of an interceptor as well. Nothing is said twice.
+// The gates may be those of an interceptor as well: nothing is said twice. But
+// where an interceptor says one thing about a stream that takes a place per
+// message, each of the messages is then told of.
 //
 // It is an error, and nothing is changed, if a is nil or has no method
 // Gates() []*gate.Gate, if an option has a bad value, or if two of the gates have

@@ -218,16 +218,28 @@ func TestWrappedRejectionsAreUnderstood(t *testing.T) {
 }
 
 func TestTheChildSpanGoesWhereItIsTold(t *testing.T) {
-	here, there := newSDK(), newSDK()
-	recorder, err := otelgate.NewRecorder(gate.Must(gate.New("db", 1)), otelgate.WithTracerProvider(there.traces))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, span := here.traces.Tracer("test").Start(context.Background(), "call")
-	recorder.Annotate(ctx, gate.Call{}, gate.Lease{}, &gate.Rejection{Gate: "db", Waited: time.Second})
-	span.End()
-	if h, th := len(here.spans.Ended()), len(there.spans.Ended()); h != 1 || th != 1 {
-		t.Errorf("%d spans here and %d there, want one each", h, th)
+	for name, host := range map[string]bool{"host": true, "bare": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				here, there := newSDK(), newSDK()
+				db, to := gate.Must(gate.New("db", 1)), otelgate.WithTracerProvider(there.traces)
+				recorder, err := otelgate.NewRecorder(db, to)
+				if !host {
+					recorder, err = nil, otelgate.Instrument(db, to)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				occupy(20*time.Millisecond)(t, db)
+				ctx, span := here.traces.Tracer("test").Start(t.Context(), "call")
+				lease, err := db.Acquire(ctx, gate.Call{})
+				recorder.Annotate(ctx, gate.Call{}, lease, err)
+				span.End()
+				if h, th := len(here.spans.Ended()), len(there.spans.Ended()); h != 1 || th != 1 {
+					t.Errorf("%d spans here and %d there, want one each", h, th)
+				}
+			})
+		})
 	}
 }
 

@@ -150,3 +150,27 @@ func TestAStreamOfADryRunTellsOfARejection(t *testing.T) {
 		t.Errorf("events %v, but nothing was rejected", got.Events())
 	}
 }
+
+func TestAStreamOfAnInstrumentedGateHasOneEventToo(t *testing.T) {
+	sdk := newSDK()
+	db := gate.Must(gate.New("db", 1, gate.WithMaxWait(0)))
+	recorder, err := otelgate.NewRecorder(db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := otelgate.Instrument(db); err != nil {
+		t.Fatal(err)
+	}
+	ctx, span := sdk.traces.Tracer("test").Start(context.Background(), "stream")
+	stream := recorder.Stream(ctx)
+	for range 2 {
+		lease, err := db.Acquire(ctx, gate.Call{})
+		stream.Message(lease, err)
+		defer lease.Release()
+	}
+	stream.End()
+	span.End()
+	if events := sdk.spans.Ended()[0].Events(); len(events) != 1 {
+		t.Errorf("events %v, want one", events)
+	}
+}
