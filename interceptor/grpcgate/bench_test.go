@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/interceptor"
@@ -44,4 +46,29 @@ func BenchmarkUnary(b *testing.B) {
 	b.Run("Gate", with(g))
 	b.Run("GateWithoutTelemetry", with(g, interceptor.WithoutTelemetry()))
 	b.Run("Policy", with(policy))
+}
+
+// BenchmarkRefusal measures a refusal in the interceptor with all its details,
+// against Base, which returns a status that was made once.
+func BenchmarkRefusal(b *testing.B) {
+	g := gate.Must(gate.New("bench", 1, gate.WithMaxWait(0)))
+	if _, err := g.TryAcquire(gate.Call{}); err != nil {
+		b.Fatal(err)
+	}
+	info := &grpc.UnaryServerInfo{FullMethod: benchRoute}
+	once := status.Error(codes.ResourceExhausted, "server busy")
+	for name, intercept := range map[string]grpc.UnaryServerInterceptor{
+		"Base": func(context.Context, any, *grpc.UnaryServerInfo, grpc.UnaryHandler) (any, error) { return nil, once },
+		"Gate": grpcgate.UnaryServerInterceptor(g),
+	} {
+		b.Run(name, func(b *testing.B) {
+			ctx := callContext(b)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := intercept(ctx, nil, info, nil); err == nil {
+					b.Fatal("not refused")
+				}
+			}
+		})
+	}
 }

@@ -13,6 +13,9 @@ import (
 
 type fakeTransport struct{ grpc.ServerTransportStream }
 
+func (fakeTransport) SetTrailer(metadata.MD) error { return nil }
+func (fakeTransport) Trailer() metadata.MD         { return metadata.MD{} }
+
 // callContext is a context as deep as that of a real call.
 func callContext(b *testing.B) context.Context {
 	type key int

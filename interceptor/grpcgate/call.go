@@ -2,6 +2,7 @@ package grpcgate
 
 import (
 	"context"
+	"net"
 	"strings"
 
 	"google.golang.org/grpc/metadata"
@@ -38,11 +39,15 @@ func (s *server) look(ctx context.Context, call gate.Call, req any) gate.Call {
 func (s *server) Identify(ctx context.Context) (requestID, remoteIP string) {
 	md := incoming{ctx}
 	requestID = host.RequestID(md)
-	if p, ok := peer.FromContext(ctx); ok && p.Addr != nil {
-		// Not the type of the address: ServeHTTP has one of its own.
-		remoteIP = s.host.RemoteIP(p.Addr.String(), md)
+	p, ok := peer.FromContext(ctx)
+	if !ok || p.Addr == nil {
+		return requestID, ""
 	}
-	return requestID, remoteIP
+	if tcp, ok := p.Addr.(*net.TCPAddr); ok && len(tcp.IP) > 0 && len(s.host.TrustedProxies) == 0 {
+		return requestID, tcp.AddrPort().Addr().Unmap().String()
+	}
+	// ServeHTTP has a type of its own, others may have, too.
+	return requestID, s.host.RemoteIP(p.Addr.String(), md)
 }
 
 // incoming is the metadata that the caller sent.

@@ -86,23 +86,36 @@ func (s *server) refusalOf(ctx context.Context, err error) (*refused, bool) {
 	return newRefused(r, err), true
 }
 
-// answer is what the interceptor returns for err, which comes from the gate or
-// from the handler. If that is a refusal, the pushback is set as a trailer:
-// never as a header, which would keep clients from retrying. stream is nil for
-// unary calls.
+// answer is what the interceptor returns for err, which comes from the handler.
+// stream is nil for unary calls.
 func (s *server) answer(ctx context.Context, stream grpc.ServerStream, err error) error {
 	if err == nil {
 		return nil
 	}
-	r, ok := s.refusalOf(ctx, err)
-	if !ok {
-		return err
+	if r, ok := s.refusalOf(ctx, err); ok {
+		return tell(ctx, stream, r)
 	}
+	return err
+}
+
+// refuse is what the interceptor returns for err, with which the gate did not
+// admit the call.
+func (s *server) refuse(ctx context.Context, stream grpc.ServerStream, err error) error {
+	err = s.notAdmitted(ctx, err)
+	if r, ok := err.(*refused); ok {
+		return tell(ctx, stream, r)
+	}
+	return err
+}
+
+// tell sets the pushback that goes with the refusal. It is a trailer and never a
+// header, which would keep clients from retrying.
+func tell(ctx context.Context, stream grpc.ServerStream, r *refused) error {
 	transport := grpc.ServerTransportStreamFromContext(ctx)
 	if set, ok := transport.(interface{ Trailer() metadata.MD }); ok {
 		// Trailers add up, and clients do not retry when there are two: who
 		// came first has said when.
-		if have := set.Trailer().Get(refusal.PushbackTrailer); len(have) > 0 {
+		if have := set.Trailer()[refusal.PushbackTrailer]; len(have) > 0 {
 			r = newRefused(r.refusal.WithPushback(have[0]), r.cause)
 			r.told = true
 			return r

@@ -78,7 +78,7 @@ func (s *server) admit(ctx context.Context, route string, req any, handler grpc.
 	}
 	admitted, lease, err := s.host.Acquire(ctx, s.call(ctx, route, req))
 	if err != nil {
-		return nil, s.answer(ctx, nil, s.notAdmitted(ctx, err))
+		return nil, s.refuse(ctx, nil, err)
 	}
 	// Deferred, so that a panic or a runtime.Goexit of the handler gives the
 	// place back, too.
@@ -106,7 +106,7 @@ func (s *server) stream(
 	}
 	admitted, lease, err := s.host.Acquire(ctx, call)
 	if err != nil {
-		return s.answer(ctx, stream, s.notAdmitted(ctx, err))
+		return s.refuse(ctx, stream, err)
 	}
 	defer lease.Release()
 	held := heldStream{stream, admitted}

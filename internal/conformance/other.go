@@ -2,6 +2,10 @@ package conformance
 
 import (
 	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rpcgate/rpcgate/gate"
@@ -12,6 +16,7 @@ func otherCases() []Case {
 	return []Case{
 		{Name: "DrainRefusesWaitersAndAwaitsHolders", Run: drain},
 		{Name: "GatesOfAChainAreAllGivenBack", Run: chained},
+		{Name: "StormLeavesNothingBehind", Run: storm},
 		{Name: "PriorityComesFromAHeaderIfSwitchedOn", Shapes: []Shape{Unary}, Run: priority},
 	}
 }
@@ -59,6 +64,57 @@ func chained(e *Env) {
 	}
 	e.checkRefusal(e.refused(e.Context(), c, nil), e.Shape, busy("LIMIT"))
 	e.inFlight(narrow, 0)
+}
+
+// storm is a minute of calls that come, wait, are refused, give up, fail and panic
+// all at once.
+func storm(e *Env) {
+	const limit, calls = 4, 120
+	var most atomic.Int64
+	g, err := gate.New(secret, limit, gate.WithMaxWait(20*time.Millisecond),
+		gate.WithOnEvent(func(_ context.Context, ev gate.Event) {
+			if ev.InFlight > most.Load() {
+				most.Store(ev.InFlight)
+			}
+		}))
+	if err != nil {
+		e.Fatal(err)
+	}
+	c := e.start(g, func(ctx context.Context, shape Shape, s Stream) error {
+		time.Sleep(time.Duration(rand.IntN(100)) * time.Millisecond)
+		switch rand.IntN(10) {
+		case 0:
+			return errors.New("failed on purpose")
+		case 1:
+			panic("handler broken on purpose")
+		case 2:
+			lease, _ := gate.LeaseFromContext(ctx)
+			lease.Release()
+		}
+		return Echo(ctx, shape, s)
+	})
+	var wg sync.WaitGroup
+	for range calls {
+		wg.Go(func() {
+			time.Sleep(time.Duration(rand.IntN(1000)) * time.Millisecond)
+			ctx, cancel := context.WithTimeout(e.Context(), time.Duration(1+rand.IntN(150))*time.Millisecond)
+			defer cancel()
+			_, _ = e.call(ctx, c, "hello")
+		})
+	}
+	wg.Wait()
+	time.Sleep(time.Second) // for handlers whose callers have gone
+	e.inFlight(g, 0)
+	if n := g.Waiting(); n != 0 {
+		e.Errorf("%d waiting at the end", n)
+	}
+	if n := most.Load(); n > limit {
+		e.Errorf("%d in flight, want at most %d", n, limit)
+	}
+	totals := g.Snapshot().Totals
+	if totals.Accepted == 0 || totals.RejectedTimeout+totals.RejectedBusy == 0 {
+		e.Errorf("the gate counted %+v: that was no storm", totals)
+	}
 }
 
 func priority(e *Env) {
