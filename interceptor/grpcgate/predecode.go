@@ -29,6 +29,8 @@ import (
 //     get the pushback trailer, as with an interceptor.
 //   - The wait begins when the headers are there, not when the request is. The
 //     place is held while the request is received, so a slow sender holds it.
+//   - Of a request that waits, the transport holds what the client may send
+//     unasked: up to 64 KiB, the least that grpc-go lets a stream's window be.
 //
 // Streams are gated as by [StreamServerInterceptor], after the interceptors. It
 // works with and without the options of [ServerOptions]: a call that was admitted

@@ -1,0 +1,91 @@
+package grpcgate_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	testv1 "github.com/rpcgate/rpcgate/gen/rpcgate/test/v1"
+	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/interceptor"
+	"github.com/rpcgate/rpcgate/interceptor/grpcgate"
+)
+
+// One gate in front of all calls of a server.
+func ExampleServerOptions() {
+	db := gate.Must(gate.New("orders-db", 16))
+	server := grpc.NewServer(grpcgate.ServerOptions(db)...)
+	defer server.Stop()
+
+	fmt.Println("calls at a time:", db.Limit())
+	// Output: calls at a time: 16
+}
+
+// Reports go through a narrow gate of their own, wait behind everything else at
+// the database's, and give up their place once they have begun to answer. No
+// address gets more than four places.
+func ExampleServerOptions_policy() {
+	db := gate.Must(gate.New("orders-db", 16, gate.WithKeyLimit(4)))
+	reports := gate.Must(gate.New("reports", 2, gate.WithMaxWait(500*time.Millisecond)))
+	policy, err := gate.NewPolicy(
+		gate.Route("/orders.v1.*", db),
+		gate.Route("/reports.v1.ReportService/*", reports, db).Priority(gate.Low).Stream(gate.HoldOpening),
+	)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	server := grpc.NewServer(grpcgate.ServerOptions(policy, interceptor.WithKeyFromRemoteIP())...)
+	defer server.Stop()
+
+	fmt.Println("health checks are exempt:", policy.Exempts("/grpc.health.v1.Health/Check"))
+	// Output: health checks are exempt: true
+}
+
+// Refuse what is too much before it is a call, and gate the rest before it is
+// decoded.
+func ExampleBeforeDecode() {
+	db := gate.Must(gate.New("orders-db", 16))
+	server := grpc.NewServer(
+		grpc.InTapHandle(grpcgate.TapHandle(db)),
+		grpc.ChainStreamInterceptor(grpcgate.StreamServerInterceptor(db)),
+	)
+	defer server.Stop()
+	testv1.RegisterEchoServiceServer(grpcgate.BeforeDecode(server, db), testv1.UnimplementedEchoServiceServer{})
+
+	fmt.Println("methods:", len(server.GetServiceInfo()["rpcgate.test.v1.EchoService"].Methods))
+	// Output: methods: 4
+}
+
+// A budget for a downstream: what does not fit into it is not sent.
+func ExampleUnaryClientInterceptor() {
+	pricing := gate.Must(gate.New("pricing", 1, gate.WithMaxWait(0)))
+	conn, err := grpc.NewClient("passthrough:///pricing.internal:443",
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithChainUnaryInterceptor(grpcgate.UnaryClientInterceptor(pricing)))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer conn.Close()
+
+	lease, err := pricing.TryAcquire(gate.Call{}) // another call is under way
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer lease.Release()
+
+	err = conn.Invoke(context.Background(), "/pricing.v1.PricingService/Quote", &emptypb.Empty{}, &emptypb.Empty{})
+	var r *gate.Rejection
+	if grpcgate.IsLocal(err) && errors.As(err, &r) {
+		fmt.Println(status.Code(err), "by", r.Gate, "for", r.Reason)
+	}
+	// Output: ResourceExhausted by pricing for limit
+}
