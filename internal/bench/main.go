@@ -14,6 +14,7 @@ import (
 
 	"github.com/rpcgate/rpcgate/internal/bench/calls"
 	"github.com/rpcgate/rpcgate/internal/bench/cpu"
+	"github.com/rpcgate/rpcgate/internal/bench/goodput"
 	"github.com/rpcgate/rpcgate/internal/bench/growth"
 	"github.com/rpcgate/rpcgate/internal/bench/measure"
 	"github.com/rpcgate/rpcgate/internal/bench/micro"
@@ -44,6 +45,7 @@ func parts() []part {
 		{"growth", "more routes, gates and keys: time and memory", growth.Run},
 		{"calls", "what interceptors add to a call, by themselves and as part of whole calls", calls.Run},
 		{"cpu", "CPU and memory of a server in a process of its own, for answered, refused and waiting calls", cpu.Run},
+		{"goodput", "a database under too much load, in real time, with a gate and without", goodput.Run},
 	}
 }
 

@@ -3,6 +3,7 @@ package growth
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/internal/bench/measure"
@@ -15,7 +16,8 @@ const (
 )
 
 // routes is policies with more and more rules in front of one gate. The same route again and again shows the policy; a
-// route at random shows the caches of the processor, too, which hold one route but not 10,000.
+// route at random shows the caches of the processor, too, which hold one route but not 10,000. The floor is what a map
+// of as many strings takes to find one at random, with nothing done with it.
 func routes(lab *measure.Lab) (report.Section, error) {
 	var same, random []measure.Case
 	for _, n := range []int{1, 100, 10_000} {
@@ -35,10 +37,28 @@ func routes(lab *measure.Lab) (report.Section, error) {
 		same = append(same, admissions(fmt.Sprintf("policy of %d routes, the same one asked", n), policy, list[n/2:n/2+1]))
 		random = append(random, admissions(fmt.Sprintf("policy of %d routes, one at random asked", n), policy, list))
 	}
-	return report.Section{
-		Title: "growth in routes: admissions, 1 goroutine; x of 1 route",
-		Rows:  compare(lab, append(same, random[1:]...)),
-	}, nil
+	rows := compare(lab, append(same, random[1:]...))
+	floor := report.Timings(lab.Time(lab.Plan(31, 4*time.Millisecond), []measure.Case{lookups(1), lookups(10_000)}), floorName(1))
+	return report.Section{Title: "growth in routes: admissions, 1 goroutine; x of 1 route", Rows: append(rows, floor...)}, nil
+}
+
+func floorName(n int) string {
+	return fmt.Sprintf("floor: map of %d routes, one at random looked up", n)
+}
+
+// lookups finds routes in a map, in turn.
+func lookups(routes int) measure.Case {
+	list, known := names(methodName, routes), make(map[string]*int)
+	for _, route := range list {
+		known[route] = new(int)
+	}
+	order, at := turns(len(list)), 0
+	return measure.Case{Name: floorName(routes), Run: func(n int) {
+		for range n {
+			at = (at + 1) % len(order)
+			*known[list[order[at]]]++
+		}
+	}}
 }
 
 // gates is policies in which each route has a gate of its own.

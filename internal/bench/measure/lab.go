@@ -112,14 +112,14 @@ func (l *Lab) Checked(cores int, least float64, sample func() float64) float64 {
 
 // calibrate finds how many operations take about as long as a sample should.
 func calibrate(c Case, want time.Duration) int {
+	const most = 1 << 30 // of an operation that does nothing
 	n := max(1, c.Workers)
-	for {
-		took := run(c, n)
-		if took >= want/2 {
-			return max(n, int(float64(n)*float64(want)/float64(took)))
+	for ; n < most; n *= 2 {
+		if took := run(c, n); took >= want/2 {
+			return max(1, c.Workers, int(float64(n)*float64(want)/float64(took)))
 		}
-		n *= 2
 	}
+	return n
 }
 
 // run does n operations and says how long that took from the first start to the last end.
@@ -159,7 +159,7 @@ func run(c Case, n int) time.Duration {
 // allocations counts those of an operation. The least of a few runs counts, since others of the process may allocate.
 func allocations(c Case, n int) (bytes, allocs float64) {
 	bytes, allocs = math.Inf(1), math.Inf(1)
-	n = min(n, 100_000)
+	n = min(max(n, 2000), 100_000) // so that the goroutines do not count
 	for range 3 {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

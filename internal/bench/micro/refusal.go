@@ -15,7 +15,10 @@ import (
 	"github.com/rpcgate/rpcgate/internal/bench/report"
 )
 
-const xsyncTry = "x/sync TryAcquire"
+const (
+	xsyncTry = "x/sync TryAcquire"
+	gateLook = "rpcgate, the decision alone"
+)
 
 // refusal is what it costs to be turned away without a wait.
 func refusal(lab *measure.Lab, table *report.Table) {
@@ -32,16 +35,20 @@ func refusal(lab *measure.Lab, table *report.Table) {
 			cases[i].Workers = f.workers
 		}
 		rows := report.Timings(lab.Time(lab.Plan(31, 4*time.Millisecond), cases), xsyncTry)
+		report.WantRatio(rows, gateLook, 1)
 		table.Add(report.Section{Title: f.title, Rows: rows})
 	}
 }
 
-// gateRefusals build the error, too: there is no other answer from outside. The last two differ in who makes the
-// request id that every rejection has.
+// gateRefusals build the error, too: a gate has no other answer. What it takes to decide shows in a dry run, in which
+// RefuseEarly looks and decides as ever, but refuses nobody. The others differ in who makes the request id that every
+// rejection has.
 func gateRefusals() []measure.Case {
 	ctx := context.Background()
 	full := newGate(1, gate.WithMaxWait(0))
 	must(full.TryAcquire(gate.Call{}))
+	dry := newGate(1, gate.WithMaxWait(0), gate.WithDryRun())
+	must(dry.TryAcquire(gate.Call{}))
 	known := gate.Call{Route: "/orders.v1.OrderService/ListOpen", RequestID: "0123456789abcdef"}
 	var mu sync.Mutex
 	held, refused := 1, 0
@@ -53,6 +60,16 @@ func gateRefusals() []measure.Case {
 					refused++
 				}
 				mu.Unlock()
+			}
+		}},
+		{Name: gateLook, Run: func(n int) {
+			for range n {
+				check(dry.RefuseEarly(ctx, known))
+			}
+		}},
+		{Name: "rpcgate RefuseEarly, error built", Run: func(n int) {
+			for range n {
+				refuse(full.RefuseEarly(ctx, known) != nil)
 			}
 		}},
 		{Name: "rpcgate Acquire, error built", Run: func(n int) {
