@@ -14,7 +14,8 @@ func imports() map[string]string {
 	const module = "github.com/rpcgate/rpcgate/"
 	return map[string]string{
 		"connect": "connectrpc.com/connect", "connectv2": "connectrpc.com/connect/v2",
-		"context": "context", "errors": "errors", "http": "net/http", "slog": "log/slog", "time": "time",
+		"collector": "go.opentelemetry.io/proto/otlp/collector/trace/v1",
+		"context":   "context", "errors": "errors", "http": "net/http", "slog": "log/slog", "time": "time",
 		"grpc": "google.golang.org/grpc", "proto": "google.golang.org/protobuf/proto",
 		"gate": module + "gate", "gatelog": module + "gate/gatelog", "gatedebug": module + "gate/gatedebug",
 		"interceptor": module + "interceptor", "grpcgate": module + "interceptor/grpcgate",
