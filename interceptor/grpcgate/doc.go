@@ -14,6 +14,9 @@
 // [BeforeDecode] gates calls before that, and [TapHandle] turns some away even
 // before they are calls.
 //
+// To stop a server, drain its gates and then call GracefulStop: clients are told
+// to go elsewhere while the calls in flight are finished.
+//
 // Health checks and reflection are exempt unless a [gate.Policy] says otherwise.
 // Handlers find their lease with [gate.LeaseFromContext] and may release it
 // early. A *[gate.Rejection] that a handler returns, from a gate of its own, is
