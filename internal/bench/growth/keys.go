@@ -52,8 +52,8 @@ func memory(lab *measure.Lab) (report.Section, error) {
 	for _, atOnce := range []int{1, room} {
 		few := retained(func() any { return afterKeys(atOnce, atOnce) })
 		many := retained(func() any { return afterKeys(n, atOnce) })
-		base := report.NewRow(fmt.Sprintf("gate that saw %d keys, %d at a time", atOnce, atOnce), few, "B")
-		grown := report.NewRow(fmt.Sprintf("gate that saw %d keys, %d at a time", n, atOnce), many, "B")
+		base := report.NewRow(fmt.Sprintf("gate, keys seen: %d, at a time: %d", atOnce, atOnce), few, "B")
+		grown := report.NewRow(fmt.Sprintf("gate, keys seen: %d, at a time: %d", n, atOnce), many, "B")
 		// A map that was in use may be bigger than a new one: an allowance of 2 KiB.
 		grown.Targets = []report.Target{report.AtMost(math.Round(few*flat+2048), "B", many)}
 		rows = append(rows, base, grown)

@@ -34,8 +34,8 @@ func routes(lab *measure.Lab) (report.Section, error) {
 		if err != nil {
 			return report.Section{}, err
 		}
-		same = append(same, admissions(fmt.Sprintf("policy of %d routes, the same one asked", n), policy, list[n/2:n/2+1]))
-		random = append(random, admissions(fmt.Sprintf("policy of %d routes, one at random asked", n), policy, list))
+		same = append(same, admissions(fmt.Sprintf("policy, routes: %d, the same one asked", n), policy, list[n/2:n/2+1]))
+		random = append(random, admissions(fmt.Sprintf("policy, routes: %d, one at random asked", n), policy, list))
 	}
 	rows := compare(lab, append(same, random[1:]...))
 	floor := report.Timings(lab.Time(lab.Plan(31, 4*time.Millisecond), []measure.Case{lookups(1), lookups(10_000)}), floorName(1))
@@ -43,7 +43,7 @@ func routes(lab *measure.Lab) (report.Section, error) {
 }
 
 func floorName(n int) string {
-	return fmt.Sprintf("floor: map of %d routes, one at random looked up", n)
+	return fmt.Sprintf("floor: a map, routes: %d, one at random looked up", n)
 }
 
 // lookups finds routes in a map, in turn.
@@ -78,8 +78,8 @@ func gates(lab *measure.Lab) (report.Section, error) {
 		if err != nil {
 			return report.Section{}, err
 		}
-		same = append(same, admissions(fmt.Sprintf("%d gates, the same one asked", n), policy, list[n/2:n/2+1]))
-		random = append(random, admissions(fmt.Sprintf("%d gates, one at random asked", n), policy, list))
+		same = append(same, admissions(fmt.Sprintf("gates: %d, the same one asked", n), policy, list[n/2:n/2+1]))
+		random = append(random, admissions(fmt.Sprintf("gates: %d, one at random asked", n), policy, list))
 	}
 	return report.Section{
 		Title: "growth in gates: admissions, 1 goroutine; x of 1 gate",
