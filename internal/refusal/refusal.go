@@ -101,9 +101,12 @@ func (r Refusal) Pushback() string {
 	return strconv.FormatInt(r.Delay.Milliseconds(), 10)
 }
 
-// RetryAfter is the value of [RetryAfterHeader]: whole seconds, rounded up.
-func (r Refusal) RetryAfter() string {
-	return strconv.FormatInt(int64(roundUp(r.Delay, time.Second)/time.Second), 10)
+// RetryAfter is the value of [RetryAfterHeader].
+func (r Refusal) RetryAfter() string { return Seconds(r.Delay) }
+
+// Seconds is a delay as [RetryAfterHeader] says it: whole seconds, rounded up.
+func Seconds(d time.Duration) string {
+	return strconv.FormatInt(int64(roundUp(d, time.Second)/time.Second), 10)
 }
 
 // Message is the text of the error.

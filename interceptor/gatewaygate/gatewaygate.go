@@ -1,0 +1,192 @@
+// Package gatewaygate tells the REST clients of a grpc-gateway of a refusal that
+// a gRPC server behind it has made:
+//
+//	mux := runtime.NewServeMux(gatewaygate.ServeMuxOptions()...)
+//
+// A client gets 429 or 503, a Retry-After header and a short body:
+//
+//	{"error":"server_busy","requestId":"…"}
+//
+// Without it a client gets no Retry-After: the server says its delay in a trailer
+// and in the status, never in a header, which would keep gRPC clients from
+// retrying. The package needs nothing of the server but what grpcgate's
+// interceptors do, and none of its own in this process.
+//
+// The gate belongs in front of the gRPC server. RegisterXHandlerServer, which
+// calls the implementation in the same process, goes around the interceptors of a
+// grpc.Server and with them around the gate. Use RegisterXHandlerClient, or
+// RegisterXHandler, with a connection to the server; for one in the same process
+// that can be a listener in memory.
+package gatewaygate
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/status"
+
+	"github.com/rpcgate/rpcgate/internal/refusal"
+)
+
+// Option configures [ServeMuxOptions].
+type Option interface{ apply(*config) }
+
+type optionFunc func(*config)
+
+func (f optionFunc) apply(c *config) { f(c) }
+
+type config struct {
+	next       runtime.ErrorHandlerFunc
+	nextStream runtime.StreamErrorHandlerFunc
+	matcher    runtime.HeaderMatcherFunc
+}
+
+// WithErrorHandler sets who answers for the errors that are no refusals. The
+// default is [runtime.DefaultHTTPErrorHandler]. Give it here, and not with
+// runtime.WithErrorHandler: a ServeMux has one error handler only. A nil one is
+// the default.
+func WithErrorHandler(h runtime.ErrorHandlerFunc) Option {
+	return optionFunc(func(c *config) {
+		if h != nil {
+			c.next = h
+		}
+	})
+}
+
+// WithStreamErrorHandler sets who answers for the errors of streams that are no
+// refusals. The default is [runtime.DefaultStreamErrorHandler], also for nil.
+func WithStreamErrorHandler(h runtime.StreamErrorHandlerFunc) Option {
+	return optionFunc(func(c *config) {
+		if h != nil {
+			c.nextStream = h
+		}
+	})
+}
+
+// WithIncomingHeaderMatcher sets which headers of a request reach the gRPC server
+// besides X-Request-Id, which always does. The default is
+// [runtime.DefaultHeaderMatcher], also for nil. Give it here, and not with
+// runtime.WithIncomingHeaderMatcher: a ServeMux has one matcher only.
+func WithIncomingHeaderMatcher(m runtime.HeaderMatcherFunc) Option {
+	return optionFunc(func(c *config) {
+		if m != nil {
+			c.matcher = m
+		}
+	})
+}
+
+// ServeMuxOptions returns the options that make a [runtime.ServeMux] tell its
+// clients of refusals. A unary call and a stream that is refused before its first
+// message get the status and Retry-After; the body of a stream is grpc-gateway's
+// own, {"error":{…}}, without the details. A stream that is refused later, which
+// happens with gate.HoldMessage, ends with that body, since its headers are sent.
+//
+// Errors with a RetryInfo that are not rpcgate's get a Retry-After as well, and
+// are else left to the error handler.
+func ServeMuxOptions(opts ...Option) []runtime.ServeMuxOption {
+	c := config{
+		next:       runtime.DefaultHTTPErrorHandler,
+		nextStream: runtime.DefaultStreamErrorHandler,
+		matcher:    runtime.DefaultHeaderMatcher,
+	}
+	for _, o := range opts {
+		o.apply(&c)
+	}
+	return []runtime.ServeMuxOption{
+		runtime.WithErrorHandler(c.answer),
+		runtime.WithStreamErrorHandler(c.answerStream),
+		runtime.WithIncomingHeaderMatcher(c.match),
+		runtime.WithMiddlewares(withWriter),
+	}
+}
+
+// match lets the id of a request through to the gate.
+func (c config) match(key string) (string, bool) {
+	if strings.EqualFold(key, "x-request-id") {
+		return "x-request-id", true
+	}
+	return c.matcher(key)
+}
+
+// answer is the error handler of unary calls.
+func (c config) answer(
+	ctx context.Context, mux *runtime.ServeMux, m runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error,
+) {
+	told := read(err)
+	if told.retryAfter != "" {
+		w.Header().Set(refusal.RetryAfterHeader, told.retryAfter)
+	}
+	if !told.refused {
+		c.next(ctx, mux, m, w, r, err)
+		return
+	}
+	text, marshalErr := json.Marshal(body{Error: "server_busy", RequestID: told.requestID})
+	if marshalErr != nil { // of strings that are valid UTF-8 there is none
+		text = []byte(`{}`)
+	}
+	text = append(text, '\n')
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(text)))
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(runtime.HTTPStatusFromCode(status.Code(err)))
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(text) // an error says that the client has gone
+	}
+}
+
+type body struct {
+	Error     string `json:"error"`
+	RequestID string `json:"requestId,omitempty"`
+}
+
+// answerStream is the error handler of streams.
+func (c config) answerStream(ctx context.Context, err error) *status.Status {
+	told := read(err)
+	if w, ok := ctx.Value(writerKey{}).(http.ResponseWriter); ok && told.retryAfter != "" {
+		w.Header().Set(refusal.RetryAfterHeader, told.retryAfter) // too late once a message was sent
+	}
+	if !told.refused {
+		return c.nextStream(ctx, err)
+	}
+	return status.New(status.Code(err), refusal.Message)
+}
+
+// told is what an error says of a refusal.
+type told struct {
+	refused    bool // by rpcgate
+	retryAfter string
+	requestID  string
+}
+
+func read(err error) told {
+	var t told
+	for _, detail := range status.Convert(err).Details() {
+		switch d := detail.(type) {
+		case *errdetails.RetryInfo:
+			if delay := d.GetRetryDelay().AsDuration(); delay >= 0 {
+				t.retryAfter = refusal.Seconds(delay)
+			}
+		case *errdetails.ErrorInfo:
+			t.refused = t.refused || d.GetDomain() == refusal.Domain
+		case *errdetails.RequestInfo:
+			t.requestID = d.GetRequestId()
+		}
+	}
+	return t
+}
+
+type writerKey struct{}
+
+// withWriter lets the error handler of a stream set a header: grpc-gateway does
+// not hand it the writer.
+func withWriter(next runtime.HandlerFunc) runtime.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request, params map[string]string) {
+		next(w, r.WithContext(context.WithValue(r.Context(), writerKey{}, w)), params)
+	}
+}
