@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/interceptor/otelgate"
@@ -110,8 +111,8 @@ func (h *Host) StreamMode(route string) gate.StreamMode { return h.streamMode(ro
 // returned context, which is the handler's, carries the lease, unless that is
 // the zero one of an exempt call.
 func (h *Host) Acquire(ctx context.Context, call gate.Call) (context.Context, gate.Lease, error) {
-	lease, err := h.admitter.Acquire(ctx, call) // as Admit does, without a copy of call
-	if h.recorder != nil {
+	lease, err := h.admitter.Acquire(ctx, call) // as Admit does, without copies of call
+	if h.recorder != nil && trace.SpanFromContext(ctx).IsRecording() {
 		h.recorder.Annotate(ctx, call, lease, err)
 	}
 	if err != nil || lease == (gate.Lease{}) {
