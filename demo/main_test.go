@@ -57,7 +57,7 @@ func TestRushFlags(t *testing.T) {
 	if err != nil || asJSON {
 		t.Fatalf("json %v, error %v", asJSON, err)
 	}
-	if c.Clients != 300 || c.Deadline != time.Second || c.Gate != defaultGate {
+	if c.Clients != 300 || c.Deadline != 2*time.Second || c.Gate != defaultGate {
 		t.Errorf("defaults %+v", c)
 	}
 	if most := 13 * time.Second; c.Duration > most {

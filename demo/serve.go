@@ -51,7 +51,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if !*ungated {
 		gates, err = server.NewGates(server.GateConfig{
 			DB: int64(*db), Reports: int64(*reports),
-			RetryMin: 100 * time.Millisecond, RetryMax: 300 * time.Millisecond,
+			RetryMin: 200 * time.Millisecond, RetryMax: 600 * time.Millisecond,
 		})
 		if err != nil {
 			return err

@@ -19,7 +19,7 @@ type client interface {
 }
 
 // desksPerConnection is how many desks share a connection, as the clerks of one branch would.
-const desksPerConnection = 10
+const desksPerConnection = 30
 
 // dialAll opens the connections of all desks. The desk number i uses connection i/desksPerConnection of its kind.
 func dialAll(address string, c Config) (desks []client, close func() error, err error) {

@@ -13,6 +13,9 @@ const Pool = 20
 const (
 	reportsGate = 2 // reports in flight
 	desksPerTen = 7 // of ten clients so many use gRPC, the others Connect
+
+	// What every desk asks for: all that is open in its region, which is fewer orders than that.
+	listLimit = 500
 )
 
 // Config says how the rush is played. Zero fields are not allowed.

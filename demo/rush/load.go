@@ -58,7 +58,7 @@ func (l *load) workAt(ctx context.Context, i int, c client) {
 				Customer: fmt.Sprintf("customer-%04d", i+1), Region: region, Item: "red lamp no. 1", AmountCents: 1250,
 			})
 		} else {
-			err = c.listOpenOrders(call, &ordersv1.ListOpenOrdersRequest{Region: region, Limit: 500})
+			err = c.listOpenOrders(call, &ordersv1.ListOpenOrdersRequest{Region: region, Limit: listLimit})
 		}
 		took := time.Since(began)
 		cancel()

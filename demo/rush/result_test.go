@@ -106,6 +106,7 @@ func TestBroken(t *testing.T) {
 		{"at the bound", func(r *Result) { r.Gated.P99Ms = 100 + 3*160 }, ""},
 		{"slow", func(r *Result) { r.Gated.P99Ms = 100 + 3*160 + 1 }, "p99 of the answers: 581.0 ms is more than 580.0 ms"},
 		{"no better", func(r *Result) { r.Ungated.AnsweredInTime = 600 }, "600 with the gate is not more than 600 without"},
+		{"nothing to do better", func(r *Result) { r.Ungated.AnsweredInTime, r.Gated.AnsweredInTime = 2400, 2400 }, ""},
 		{"let in too many", func(r *Result) { r.Gated.MaxInFlight = 9 }, "9 calls behind a gate of 8"},
 	} {
 		r := result()

@@ -111,3 +111,28 @@ func small(t *testing.T) Config {
 		Progress: func(string) {},
 	}
 }
+
+func TestCoresMakeARush(t *testing.T) {
+	t.Parallel()
+	c := config()
+	for _, tt := range []struct {
+		one  time.Duration
+		want float64 // on two cores
+	}{
+		{20 * time.Millisecond, 3},
+		{4 * time.Millisecond, 0.6},
+	} {
+		if got := overload(c, tt.one, 2); got < tt.want-0.01 || got > tt.want+0.01 {
+			t.Errorf("calls of %v: overload %.2f, want %.2f", tt.one, got, tt.want)
+		}
+	}
+	small := small(t)
+	small.Clients = 100_000
+	if cores, err := Cores(t.Context(), small); err != nil || cores != maxCores {
+		t.Errorf("%d cores, error %v; want %d for so many clients", cores, err, maxCores)
+	}
+	small.Clients = 1
+	if cores, err := Cores(t.Context(), small); err != nil || cores != 1 {
+		t.Errorf("%d cores, error %v; want 1 for one client", cores, err)
+	}
+}

@@ -170,7 +170,7 @@ func serve(t *testing.T, gates *server.Gates, observe server.Observer) (addr str
 // start serves a small shop until the test ends.
 func start(t *testing.T, gates *server.Gates, observe server.Observer) (s *server.Server, addr string) {
 	t.Helper()
-	path, err := store.Ensure(t.Context(), t.TempDir(), 6000, nil)
+	path, err := store.Ensure(t.Context(), t.TempDir(), 10_000, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // DefaultOrders is how many orders the demo's shop has taken before it opens.
-const DefaultOrders = 300_000
+const DefaultOrders = 600_000
 
 // DefaultDir returns the folder in which seeds are kept: in the user's cache folder or, where there is none that can
 // be written, in the folder for temporary files.

@@ -24,13 +24,16 @@ type Filter struct {
 	Limit    int
 }
 
+// openOrdersQuery walks the table from its newest order until it has found enough. Where many orders match that is
+// nothing; where few do, as in one region, it is the whole table, and no index helps as long as every filter may be
+// empty. Every grown shop has such a query. It takes some tens of milliseconds, and on a quiet day nobody notices.
 const openOrdersQuery = `
 SELECT id, customer_id, item_id, amount_cents, state, created_at
 FROM orders
 WHERE state = ?1
   AND (?2 = '' OR customer_id = (SELECT id FROM customers WHERE name = ?2))
   AND (?3 = '' OR customer_id IN (SELECT id FROM customers WHERE region = ?3))
-ORDER BY created_at DESC
+ORDER BY id DESC
 LIMIT ?4`
 
 // OpenOrders returns open orders, newest first.

@@ -15,7 +15,7 @@ const (
 	seedCustomers = 2800
 	seedItems     = 400
 	seedSpan      = 60*24*time.Hour + 8*time.Hour
-	seedOpen      = 6 * 24 * time.Hour // younger than this: open, but for a few that were cancelled
+	seedOpen      = 4 * 24 * time.Hour // younger than this: open, but for a few that were cancelled
 )
 
 // ReportYear and ReportMonth name the last full month of the seeded data.
@@ -26,9 +26,10 @@ const (
 
 var (
 	directions = []string{"north", "north-east", "east", "south-east", "south", "south-west", "west", "north-west"}
-	lands      = []string{"coast", "hills", "plain", "lakes", "valley", "forest", "islands"}
-	things     = []string{"lamp", "chair", "kettle", "notebook", "bicycle", "blanket", "radio", "ladder"}
-	colours    = []string{"red", "blue", "green", "black", "white"}
+	lands      = []string{"coast", "hills", "plain", "lakes", "valley", "forest", "islands", "delta", "moor", "city",
+		"harbour", "heath", "meadows", "ridge"}
+	things  = []string{"lamp", "chair", "kettle", "notebook", "bicycle", "blanket", "radio", "ladder"}
+	colours = []string{"red", "blue", "green", "black", "white"}
 )
 
 // Regions returns the sales regions that seeded customers belong to.
