@@ -13,6 +13,7 @@ func TestConformance(t *testing.T) {
 		grpchost.BeforeDecode(),
 		grpchost.Both(),
 		grpchost.Tap(),
+		grpchost.ServeHTTP(),
 	} {
 		t.Run(h.Name, func(t *testing.T) { conformance.Run(t, h) })
 	}

@@ -1,0 +1,44 @@
+package grpchost
+
+import (
+	"context"
+	"net"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
+
+	testv1 "github.com/rpcgate/rpcgate/gen/rpcgate/test/v1"
+	"github.com/rpcgate/rpcgate/interceptor/grpcgate"
+	"github.com/rpcgate/rpcgate/internal/conformance"
+	"github.com/rpcgate/rpcgate/internal/memhttp"
+)
+
+// ServeHTTP is a server with grpcgate.ServerOptions behind a net/http server.
+func ServeHTTP() conformance.Host {
+	h := base("grpc-go ServeHTTP")
+	h.Start = func(t testing.TB, s conformance.Setup) conformance.Client {
+		options := append(Recovery(), grpcgate.ServerOptions(s.Admitter, s.Options...)...)
+		server := grpc.NewServer(options...)
+		testv1.RegisterEchoServiceServer(server, Service{Handler: s.Handler})
+		grpc_health_v1.RegisterHealthServer(server, health.NewServer())
+		return NewClient(DialHTTP(t, memhttp.Start(t, server)))
+	}
+	return h
+}
+
+// DialHTTP returns a connection of grpc-go to an HTTP server without TLS.
+func DialHTTP(t testing.TB, server *memhttp.Server, opts ...grpc.DialOption) *grpc.ClientConn {
+	opts = append([]grpc.DialOption{
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return server.Dial(ctx) }),
+	}, opts...)
+	conn, err := grpc.NewClient("passthrough:///memory", opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
