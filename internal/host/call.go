@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"net"
 	"net/netip"
 	"strings"
 
@@ -59,7 +58,7 @@ func CleanRequestID(s string) string { return Clean(s, maxRequestID) }
 // socket: all who come that way are not one caller.
 func (h *Host) RemoteIP(peer string, md Metadata) string {
 	ip := hostOf(peer)
-	if _, err := netip.ParseAddr(ip); err != nil {
+	if !isIP(ip) {
 		return ""
 	}
 	if len(h.TrustedProxies) == 0 || !h.trusts(ip) {
@@ -107,13 +106,30 @@ func (h *Host) trusts(ip string) bool {
 	return false
 }
 
-// hostOf is the address without the port, if it has one.
-func hostOf(addr string) string {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return strings.Trim(addr, "[]")
+// isIP reports whether a peer's host is an address. What looks like one of IPv4
+// comes from the network stack and needs no parsing.
+func isIP(host string) bool {
+	for i := range len(host) {
+		if c := host[i]; c != '.' && (c < '0' || c > '9') {
+			_, err := netip.ParseAddr(host)
+			return err == nil
+		}
 	}
-	return host
+	return host != ""
+}
+
+// hostOf is the address without the port, if it has one. It is net.SplitHostPort
+// for addresses that may have no port, without an error to be made.
+func hostOf(addr string) string {
+	if strings.HasPrefix(addr, "[") {
+		host, _, _ := strings.Cut(addr[1:], "]")
+		return host
+	}
+	colon := strings.IndexByte(addr, ':')
+	if colon < 0 || strings.IndexByte(addr[colon+1:], ':') >= 0 { // IPv6 without a port
+		return addr
+	}
+	return addr[:colon]
 }
 
 // Clean cuts s to a length and leaves only characters that are safe in logs,
