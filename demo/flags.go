@@ -69,7 +69,7 @@ func (b *boundedInt) String() string {
 	return strconv.Itoa(*b.value)
 }
 
-// durationFlag defines a flag for a time from low to high.
+// durationFlag defines a flag for a time from low to high. A default of 0 says that there is none.
 func durationFlag(fs *flag.FlagSet, name string, value, low, high time.Duration, usage string) *time.Duration {
 	fs.Var(&boundedDuration{&value, low, high}, name, usage)
 	return &value
@@ -83,14 +83,14 @@ type boundedDuration struct {
 func (b *boundedDuration) Set(s string) error {
 	d, err := time.ParseDuration(s)
 	if err != nil || d < b.low || d > b.high {
-		return fmt.Errorf("want a time from %s to %s, such as %s", b.low, b.high, *b.value)
+		return fmt.Errorf("want a time from %s to %s, such as 2s", b.low, b.high)
 	}
 	*b.value = d
 	return nil
 }
 
 func (b *boundedDuration) String() string {
-	if b.value == nil {
+	if b.value == nil || *b.value == 0 {
 		return ""
 	}
 	return b.value.String()

@@ -29,11 +29,12 @@ func playRush(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	if c.Seed, err = ensureSeed(ctx, stderr); err != nil {
 		return err
 	}
-	cores, err := rush.Cores(ctx, c)
-	if err != nil {
-		return err
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(min(rush.Cores, runtime.NumCPU())))
+	if c.Deadline == 0 {
+		if c.Deadline, err = rush.Deadline(ctx, c); err != nil {
+			return err
+		}
 	}
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(min(cores, runtime.NumCPU())))
 	result, err := rush.Run(ctx, c)
 	if err != nil {
 		return err
@@ -55,9 +56,9 @@ func playRush(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 func rushFlags(args []string, stdout io.Writer) (c rush.Config, asJSON bool, err error) {
 	fs := newFlags("rush", "plays the morning rush without gates and with, and compares them.")
 	clients := intFlag(fs, "clients", 300, 1, 10_000, "`number` of clients that ask at once")
-	deadline := durationFlag(fs, "deadline", 2*time.Second, 100*time.Millisecond, time.Minute,
-		"`time` that each call has, and from one round of calls to the next")
-	duration := durationFlag(fs, "duration", 8*time.Second, 100*time.Millisecond, 10*time.Minute,
+	deadline := durationFlag(fs, "deadline", 0, 100*time.Millisecond, time.Minute,
+		"`time` that each call has, and from one round of calls to the next (default 60 times what one query takes)")
+	duration := durationFlag(fs, "duration", 10*time.Second, 100*time.Millisecond, 10*time.Minute,
 		"`time` that the rush lasts on each side")
 	size := intFlag(fs, "gate", defaultGate, 1, 100_000, "`calls` in flight at the gate in front of the database")
 	fs.BoolVar(&asJSON, "json", false, "write one JSON object instead of a table")

@@ -112,27 +112,22 @@ func small(t *testing.T) Config {
 	}
 }
 
-func TestCoresMakeARush(t *testing.T) {
+func TestDeadlineIsAMultipleOfTheQuery(t *testing.T) {
 	t.Parallel()
-	c := config()
-	for _, tt := range []struct {
-		one  time.Duration
-		want float64 // on two cores
-	}{
-		{20 * time.Millisecond, 3},
-		{4 * time.Millisecond, 0.6},
+	for query, want := range map[time.Duration]time.Duration{
+		0:                       minDeadline,
+		5 * time.Millisecond:    minDeadline,
+		32 * time.Millisecond:   1900 * time.Millisecond,
+		50 * time.Millisecond:   3 * time.Second,
+		1000 * time.Millisecond: maxDeadline,
 	} {
-		if got := overload(c, tt.one, 2); got < tt.want-0.01 || got > tt.want+0.01 {
-			t.Errorf("calls of %v: overload %.2f, want %.2f", tt.one, got, tt.want)
+		if got := deadlineFor(query); got != want {
+			t.Errorf("queries of %v: deadline %v, want %v", query, got, want)
 		}
 	}
-	small := small(t)
-	small.Clients = 100_000
-	if cores, err := Cores(t.Context(), small); err != nil || cores != maxCores {
-		t.Errorf("%d cores, error %v; want %d for so many clients", cores, err, maxCores)
-	}
-	small.Clients = 1
-	if cores, err := Cores(t.Context(), small); err != nil || cores != 1 {
-		t.Errorf("%d cores, error %v; want 1 for one client", cores, err)
+	c := small(t)
+	c.Duration = 200 * time.Millisecond
+	if d, err := Deadline(t.Context(), c); err != nil || d != c.Duration {
+		t.Errorf("deadline %v, error %v; want at most the duration of %v", d, err, c.Duration)
 	}
 }
