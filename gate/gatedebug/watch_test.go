@@ -75,6 +75,12 @@ func TestStatesOfAGate(t *testing.T) {
 		go r.w.gate.Acquire(t.Context(), gate.Call{})
 		time.Sleep(time.Millisecond)
 		r.expect(stateFull, -1)
+		s := r.w.gate.Overview()
+		enforced := r.w.status(time.Now(), &s, pace{}).Pressure
+		s.DryRun = true
+		if dry := r.w.status(time.Now(), &s, pace{}).Pressure; dry != enforced/2 {
+			t.Errorf("pressure of a dry run: want %v, got %v", enforced/2, dry)
+		}
 		a.Release()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

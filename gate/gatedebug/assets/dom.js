@@ -19,6 +19,17 @@ export function setText(e, text) {
   if (e.textContent !== text) e.textContent = text;
 }
 
+// growOnly keeps an element as high as it ever was at this width, so that what is
+// below it stays where it is.
+const widths = new WeakMap();
+export function growOnly(e) {
+  if (widths.get(e) !== innerWidth) {
+    widths.set(e, innerWidth);
+    e.style.minHeight = "";
+  }
+  if (e.offsetHeight > (parseFloat(e.style.minHeight) || 0)) e.style.minHeight = `${e.offsetHeight}px`;
+}
+
 // setRoute is setText for routes, which may be broken after each part.
 export function setRoute(e, route) {
   if (e.textContent === route) return;

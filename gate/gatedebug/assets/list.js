@@ -1,7 +1,7 @@
 // The list of all gates and the sentence above it.
 
-import { spark } from "./chart.js";
-import { $, amount, beingRead, clockTime, count, duration, el, setChips, setText } from "./dom.js";
+import { $, amount, beingRead, clockTime, count, duration, el, growOnly, setChips, setText } from "./dom.js";
+import { spark } from "./small.js";
 
 const page = 50; // rows that are shown at once
 const sortEvery = 3000; // milliseconds; rows that jump about cannot be read
@@ -58,9 +58,10 @@ export class List {
     const r = {
       name: el("button", { class: "link", type: "button" }), chips: el("span"),
       level: el("span", { class: "level" }), fill: el("span", { class: "text num" }),
-      wait: cell("c-wait n"), ms: cell("c-ms n"), acc: cell("c-acc n"), rej: cell("c-rej n"), since: cell("c-since n"),
+      waiting: el("span"), maxWaiting: el("span", { class: "of" }), ms: cell("c-ms n"), acc: cell("c-acc n"), rej: cell("c-rej n"), since: cell("c-since n"),
       canvas: el("canvas", { class: "spark", "aria-hidden": "true" }),
     };
+    r.wait = cell("c-wait n", r.waiting, r.maxWaiting);
     r.wait.dataset.label = "waiting";
     r.rej.dataset.label = "refused/s";
     r.tr = el("tr", { role: "row" },
@@ -83,7 +84,8 @@ export class List {
     r.level.style.transform = `scaleX(${Math.min(share, 1)})`;
     r.level.classList.toggle("over", share > 1);
     setText(r.fill, `${count(row.in_flight)} / ${count(row.limit)}`);
-    setText(r.wait, row.waiting ? `${count(row.waiting)} / ${count(row.max_waiting)}` : "0");
+    setText(r.waiting, count(row.waiting));
+    setText(r.maxWaiting, row.waiting ? ` / ${count(row.max_waiting)}` : "");
     setText(r.ms, amount(row.waited_ms_max));
     setText(r.acc, amount(row.accepted_per_s));
     setText(r.rej, amount(row.rejected_per_s));
@@ -136,5 +138,6 @@ export function renderVerdict(model) {
   const open = $("verdict-open");
   open.hidden = !first || model.open?.gate === first.row.gate;
   if (first) setText(open, `Open ${first.name}`);
+  growOnly($("verdict"));
   document.title = first ? `${first.name} ${state} – Gates` : "Gates";
 }

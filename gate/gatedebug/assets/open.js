@@ -1,7 +1,8 @@
 // The open gate: its charts, its routes, who holds its slots, whom it refused.
 
-import { Chart, bars, spark } from "./chart.js";
-import { $, amount, beingRead, clockTime, count, duration, el, setChips, setRoute, setText } from "./dom.js";
+import { Chart } from "./chart.js";
+import { $, amount, beingRead, clockTime, count, duration, el, growOnly, setChips, setRoute, setText } from "./dom.js";
+import { bars, spark } from "./small.js";
 
 const charts = [
   { name: "in-flight", title: "In flight against limit", whole: true, headroom: 1.1, series: [
@@ -113,19 +114,19 @@ export class Open {
         if (body.rows[i] !== tr) body.insertBefore(tr, body.rows[i]);
       });
     }
-    const box = body.closest(".scroll");
-    if (box.offsetHeight > (parseFloat(box.style.minHeight) || 0)) box.style.minHeight = `${box.offsetHeight}px`;
+    growOnly(body.closest(".scroll"));
   }
 
   addRoute(name) {
-    const cell = () => el("td", { class: "n" });
+    const cell = (label) => el("td", { class: "n", role: "cell", data: { label } });
     const r = {
-      name: el("button", { class: "link", type: "button" }, name || "(no route)"),
-      inFlight: cell(), waiting: cell(), acc: cell(), rej: cell(), ms: cell(),
+      name: el("button", { class: "link", type: "button" }),
+      inFlight: cell("in flight"), waiting: cell("waiting"), acc: cell("accepted/s"), rej: cell("refused/s"), ms: cell("waited ms"),
       flight: el("canvas", { class: "spark", "aria-hidden": "true" }), decisions: el("canvas", { class: "spark", "aria-hidden": "true" }),
     };
-    r.tr = el("tr", { data: { route: name } }, el("th", { scope: "row" }, r.name),
-      r.inFlight, r.waiting, r.acc, r.rej, r.ms, el("td", {}, r.flight), el("td", {}, r.decisions));
+    setRoute(r.name, name || "(no route)");
+    r.tr = el("tr", { role: "row", data: { route: name } }, el("th", { scope: "row", role: "rowheader" }, r.name),
+      r.inFlight, r.waiting, r.acc, r.rej, r.ms, el("td", { class: "c-spark", role: "cell" }, r.flight), el("td", { class: "c-spark", role: "cell" }, r.decisions));
     $("routes").tBodies[0].append(r.tr);
     this.routeRows.set(name, r);
   }

@@ -1,6 +1,5 @@
 // The page: the stream of events, and who shows what.
 
-import { readColors } from "./chart.js";
 import { Control } from "./control.js";
 import { $, clockTime, setText } from "./dom.js";
 import { List, renderVerdict } from "./list.js";
@@ -93,7 +92,7 @@ $("pause").addEventListener("click", () => {
 });
 $("verdict-open").addEventListener("click", () => openGate($("verdict").dataset.gate));
 addEventListener("hashchange", connect);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { readColors(); render(); });
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", render);
 
 // A page in the background costs the server nothing after a while.
 document.addEventListener("visibilitychange", () => {
