@@ -27,9 +27,7 @@ func refused(lab *measure.Lab, table *report.Table) error {
 	for _, live := range []func(func(*inside)) error{inGRPC, inConnectV1, inConnectV2, inHTTP} {
 		err := live(func(i *inside) {
 			timings := lab.Time(lab.Plan(31, 4*time.Millisecond), i.refusals())
-			for _, row := range report.Timings(timings, "") {
-				rows = append(rows, row)
-			}
+			rows = append(rows, report.Timings(timings, "")...)
 		})
 		if err != nil {
 			return err

@@ -46,7 +46,7 @@ func perCall(lab *measure.Lab, table *report.Table, size int) (err error) {
 		}
 	}()
 	all := slices.DeleteFunc(variants(), func(v variant) bool { return v.does == parks }) // they come last
-	plan := lab.Plan(9, 400*time.Millisecond)
+	plan := lab.Plan(15, 400*time.Millisecond)
 	if lab.Quick() {
 		plan.Rounds = 1
 	}

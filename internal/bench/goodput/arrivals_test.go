@@ -12,7 +12,7 @@ import (
 
 func TestClosedLoopIsWhatThePoolCanDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		got := closedLoop(1, 10*time.Second)
+		got := closedLoop(1, 5*time.Second)
 		want := poolSize / service.Seconds()
 		if got < 0.97*want || got > 1.03*want {
 			t.Errorf("%.0f queries a second, want about %.0f", got, want)
@@ -23,14 +23,14 @@ func TestClosedLoopIsWhatThePoolCanDo(t *testing.T) {
 func TestGateKeepsGoodputAtCapacity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		capacity := poolSize / service.Seconds()
-		gated := openLoop(1, gate.Must(gate.New("pool", poolSize)), steady(5*capacity, 2*time.Second))
+		gated := openLoop(1, gate.Must(gate.New("pool", poolSize)), steady(5*capacity, time.Second))
 		if got := gated.goodput(); got < 0.97*capacity || got > 1.05*capacity {
 			t.Errorf("with a gate %.0f calls a second in time, want about %.0f", got, capacity)
 		}
 		if p50, refused := gated.latency(0.5), gated.refusal(0.5); p50 < 5 || p50 > 20 || refused != 0 {
 			t.Errorf("with a gate p50 %.1f ms, refused after %.1f ms; want about 14, and 0", p50, refused)
 		}
-		ungated := openLoop(1, nil, steady(5*capacity, 2*time.Second))
+		ungated := openLoop(1, nil, steady(5*capacity, time.Second))
 		if got := ungated.goodput(); got > 0.1*capacity {
 			t.Errorf("without a gate %.0f calls a second in time of %.0f, want nearly none", got, capacity)
 		}
@@ -39,8 +39,8 @@ func TestGateKeepsGoodputAtCapacity(t *testing.T) {
 
 func TestArrivalsAreAsManyAsPlanned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := openLoop(1, nil, []phase{{100, 10 * time.Second}, {1000, 10 * time.Second}})
-		for phase, want := range []int{1000, 10000} {
+		r := openLoop(1, nil, []phase{{100, 10 * time.Second}, {500, 10 * time.Second}})
+		for phase, want := range []int{1000, 5000} {
 			got := 0
 			for _, c := range r.calls {
 				if c.phase == phase {

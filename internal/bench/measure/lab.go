@@ -44,17 +44,19 @@ const (
 	TwoCores     = 1.7
 	TwoCoresCall = 1.5
 
-	tries = 5 // at a sample
+	tries    = 5               // at a sample
+	patience = 5 * time.Minute // with samples that have to be taken again, in all
 )
 
 // Lab takes the samples. It is not safe for concurrent use: nothing else should run meanwhile.
 type Lab struct {
-	cores *Cores
-	quick bool
+	cores    *Cores
+	quick    bool
+	patience time.Duration // what is left of it
 }
 
 // NewLab makes a Lab. A quick one takes few samples and keeps them all: they show that it works, and nothing else.
-func NewLab(quick bool) *Lab { return &Lab{cores: NewCores(), quick: quick} }
+func NewLab(quick bool) *Lab { return &Lab{cores: NewCores(), quick: quick, patience: patience} }
 
 // Quick reports whether the Lab is a quick one.
 func (l *Lab) Quick() bool { return l.quick }
@@ -98,14 +100,15 @@ func (l *Lab) Checked(cores int, least float64, sample func() float64) float64 {
 	if l.quick {
 		return sample()
 	}
-	for range tries {
-		if l.cores.Free(cores) < least {
-			continue
-		}
-		x := sample()
+	for try := 0; try == 0 || try < tries && l.patience > 0; try++ {
+		begin := time.Now()
 		if l.cores.Free(cores) >= least {
-			return x
+			x := sample()
+			if l.cores.Free(cores) >= least {
+				return x
+			}
 		}
+		l.patience -= time.Since(begin)
 	}
 	return math.NaN()
 }

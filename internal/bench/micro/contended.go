@@ -116,7 +116,7 @@ func adaptiveQueuer(callers int) queuer {
 // contended is two cores after one place, which is held for 0.2 us at a time without a yield: who comes often finds it
 // taken.
 func contended(lab *measure.Lab, table *report.Table) {
-	rows := queue(lab, lab.Plan(21, 10*time.Millisecond), 4, 1, func() {
+	rows := queue(lab, lab.Plan(41, 10*time.Millisecond), 4, 1, func() {
 		for range 200 {
 			spinOnce()
 		}
@@ -127,7 +127,7 @@ func contended(lab *measure.Lab, table *report.Table) {
 // handOff is far more goroutines than places. A holder yields once, so that the others come and wait.
 func handOff(lab *measure.Lab, table *report.Table) {
 	for _, limit := range []int{1, 4} {
-		rows := queue(lab, lab.Plan(21, 15*time.Millisecond), 64, limit, runtime.Gosched)
+		rows := queue(lab, lab.Plan(41, 15*time.Millisecond), 64, limit, runtime.Gosched)
 		report.WantRatio(rows, gateWait, 0.5)
 		report.WantAllocs(rows, gateWait, 0)
 		title := fmt.Sprintf("hand-off: 64 goroutines, limit %d, holder yields once; x of %s", limit, xsyncWait)
