@@ -20,7 +20,7 @@ func sentRequestID(ctx context.Context, sent string) string {
 		return requestID(info.RequestHeader())
 	}
 	if info, ok := connectv2.CallInfoForServerContext(ctx); ok {
-		return host.RequestID(info.RequestHeader())
+		return host.CleanRequestID(info.RequestHeader().Get(requestIDKey))
 	}
 	return ""
 }

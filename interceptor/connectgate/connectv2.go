@@ -61,34 +61,23 @@ func (s *serverV2) call(ctx context.Context, spec connectv2.Spec) gate.Call {
 	call := gate.Call{
 		Route:        spec.Procedure,
 		UnknownRoute: spec.Schema == nil && !registered(spec.Procedure), // of Server.SetUnknownHandler
-		Caller:       s,
 	}
 	info, ok := connectv2.CallInfoForServerContext(ctx)
 	if !ok {
 		return call
 	}
 	header := info.RequestHeader()
-	call.RequestID = host.RequestID(header)
-	if len(s.host.TrustedProxies) > 0 {
-		call.RemoteIP = s.host.RemoteIP(info.PeerAddr, header)
-	}
-	if size, err := strconv.ParseInt(header.Get("Content-Length"), 10, 64); err == nil && size > 0 {
-		call.Size = size
+	call.RequestID = host.CleanRequestID(header.Get(requestIDKey))
+	call.RemoteIP = s.host.RemoteIP(info.PeerAddr, header)
+	if length := header.Get("Content-Length"); length != "" {
+		if size, err := strconv.ParseInt(length, 10, 64); err == nil && size > 0 {
+			call.Size = size
+		}
 	}
 	if s.host.NeedsMetadata() {
 		call = s.host.Complete(ctx, call, header)
 	}
 	return call
-}
-
-// Identify finds the address of the caller. It makes the server the gate.Caller
-// of its calls, so that only those that somebody looks at pay for it. It does
-// not look at the headers, which are the handler's by then.
-func (s *serverV2) Identify(ctx context.Context) (requestID, remoteIP string) {
-	if info, ok := connectv2.CallInfoForServerContext(ctx); ok {
-		remoteIP = s.host.RemoteIP(info.PeerAddr, nil)
-	}
-	return "", remoteIP
 }
 
 // openingStream gives its lease back once the first response was sent.

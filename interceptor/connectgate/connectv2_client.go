@@ -63,7 +63,7 @@ func (c *clientV2) call(ctx context.Context, spec connectv2.Spec) gate.Call {
 	call := gate.Call{Route: spec.Procedure, RequestID: sentRequestID(ctx, "")}
 	if info, ok := connectv2.CallInfoForClientContext(ctx); ok {
 		header := info.RequestHeader()
-		if id := host.RequestID(header); id != "" {
+		if id := host.CleanRequestID(header.Get(requestIDKey)); id != "" {
 			call.RequestID = id
 		}
 		if c.host.NeedsMetadata() {
