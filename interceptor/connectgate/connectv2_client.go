@@ -79,7 +79,7 @@ func (c *clientV2) call(ctx context.Context, spec connectv2.Spec) gate.Call {
 // notSent is the error of a call that the gate did not admit.
 func (c *clientV2) notSent(ctx context.Context, err error) error {
 	if r, ok := c.host.Refusal(ctx, err); ok {
-		return refusalV2(r.Local(), err)
+		return refusalV2(r.Local(), false, err)
 	}
 	return failedV2(err)
 }

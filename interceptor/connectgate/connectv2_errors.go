@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	connectv2 "connectrpc.com/connect/v2"
-	"connectrpc.com/connect/v2/connectproto"
 
 	"github.com/rpcgate/rpcgate/internal/refusal"
 	"github.com/rpcgate/rpcgate/internal/refusal/details"
@@ -16,8 +15,7 @@ import (
 // has failed.
 func (s *serverV2) notAdmitted(ctx context.Context, spec connectv2.Spec, err error) error {
 	if r, ok := s.host.Refusal(ctx, err); ok {
-		tellV2(ctx, spec, r)
-		return refusalV2(r, err)
+		return s.refuse(ctx, spec, r, err)
 	}
 	return failedV2(err)
 }
@@ -45,34 +43,37 @@ func (s *serverV2) handlerError(ctx context.Context, spec connectv2.Spec, err er
 		return err
 	}
 	if r, ok := s.host.Refusal(ctx, err); ok {
-		tellV2(ctx, spec, r)
-		return refusalV2(r, err)
+		return s.refuse(ctx, spec, r, err)
 	}
 	return err
 }
 
-// refusalV2 makes the error of a refused call.
-func refusalV2(r refusal.Refusal, cause error) *connectv2.Error {
+// refusalV2 makes the error of a refused call. asJSON says that Connect will send
+// its details as JSON, too, which is prepared: it would unmarshal them for that.
+func refusalV2(r refusal.Refusal, asJSON bool, cause error) *connectv2.Error {
 	e := connectv2.NewError(connectv2.Code(r.Code), r.Message()).WithCause(&refused{r, cause})
-	for _, packed := range details.Packed(r) {
-		if d, err := connectproto.NewErrorDetail(packed); err == nil {
-			e = e.WithDetail(d)
+	for i, packed := range details.Packed(r) {
+		d := &connectv2.ErrorDetail{Type: string(packed.MessageName()), Value: packed.Value}
+		if asJSON {
+			d.Debug = debugOf(i, r)
 		}
+		e = e.WithDetail(d)
 	}
 	return e
 }
 
-// tellV2 sets the header, or trailer, that tells the client when to come back.
-// Errors of v2 carry none.
-func tellV2(ctx context.Context, spec connectv2.Spec, r refusal.Refusal) {
+// refuse makes the error of a refused call and sets the header, or trailer, that
+// tells the client when to come back. Errors of v2 carry none.
+func (s *serverV2) refuse(ctx context.Context, spec connectv2.Spec, r refusal.Refusal, cause error) error {
 	info, ok := connectv2.CallInfoForServerContext(ctx)
 	if !ok {
-		return
+		return refusalV2(r, false, cause)
 	}
-	c := carrierOf(info.Protocol)
-	if info.Protocol == protocolConnect && spec.StreamType == connectv2.StreamTypeUnary {
+	c, overConnect := carrierOf(info.Protocol), info.Protocol == protocolConnect
+	if overConnect && spec.StreamType == connectv2.StreamTypeUnary {
 		info.ResponseHeader().Set(c.key, c.value(r))
-		return
+	} else {
+		info.ResponseTrailer().Set(c.key, c.value(r))
 	}
-	info.ResponseTrailer().Set(c.key, c.value(r))
+	return refusalV2(r, overConnect, cause)
 }

@@ -27,11 +27,11 @@ func appendJSON(b []byte, r refusal.Refusal) []byte {
 	b = append(b, `","message":"`...)
 	b = append(b, r.Message()...)
 	b = append(b, `","details":[`...)
-	b = appendDetail(b, packed[0], appendRetryInfo(nil, r))
+	b = appendDetail(b, packed[0], debugOf(0, r))
 	b = append(b, ',')
 	b = appendErrorInfo(b, packed[1], r)
 	b = append(b, ',')
-	b = appendDetail(b, packed[2], appendRequestInfo(nil, r))
+	b = appendDetail(b, packed[2], debugOf(2, r))
 	return append(b, `]}`...)
 }
 
@@ -53,6 +53,18 @@ func appendErrorInfo(b []byte, packed *anypb.Any, r refusal.Refusal) []byte {
 		return append(b, errorInfoJSON[reason]...)
 	}
 	return appendDetail(b, packed, errorInfoDebug(r))
+}
+
+// debugOf is the JSON of one of the details, in their order.
+func debugOf(i int, r refusal.Refusal) []byte {
+	switch i {
+	case 0:
+		return appendRetryInfo(nil, r)
+	case 1:
+		return errorInfoDebug(r)
+	default:
+		return appendRequestInfo(nil, r)
+	}
 }
 
 // errorInfoJSON has the detail ErrorInfo by reason.
