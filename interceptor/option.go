@@ -105,7 +105,8 @@ func WithTrustedProxies(proxies ...string) Option {
 
 // WithCost finds the cost of a call, in units of the limit, from its request
 // message, which is nil where the gate comes before the message is read and for
-// streams. Zero or less leaves the cost to the policy. By default calls cost 1,
+// streams, but for those with [gate.HoldMessage], each of whose messages is
+// weighed. Zero or less leaves the cost to the policy. By default calls cost 1,
 // or what the policy says. f must be safe for concurrent use.
 func WithCost(f func(ctx context.Context, route string, request any) int64) Option {
 	return host.OptionFunc(func(c *host.Config) error {
