@@ -36,8 +36,8 @@ type Side struct {
 }
 
 const (
-	connectTime  = 10 * time.Second // for the first call on a connection
-	shutdownTime = 10 * time.Second // for calls that are still inside when a server ends
+	connectTime  = 30 * time.Second // for the first call on a connection
+	shutdownTime = 30 * time.Second // for calls that are still inside when a server ends
 )
 
 // playSide plays the rush on a fresh server, with the given gates or without (nil).

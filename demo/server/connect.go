@@ -29,14 +29,14 @@ func (o *connectOrders) ListOpenOrders(
 	ctx context.Context, req *connect.Request[ordersv1.ListOpenOrdersRequest],
 ) (*connect.Response[ordersv1.ListOpenOrdersResponse], error) {
 	res, err := o.shop.listOpenOrders(ctx, req.Msg)
-	return connectResponse(res, err)
+	return connectResponse(ctx, res, err)
 }
 
 func (o *connectOrders) CreateOrder(
 	ctx context.Context, req *connect.Request[ordersv1.CreateOrderRequest],
 ) (*connect.Response[ordersv1.CreateOrderResponse], error) {
 	res, err := o.shop.createOrder(ctx, req.Msg)
-	return connectResponse(res, err)
+	return connectResponse(ctx, res, err)
 }
 
 type connectReports struct{ shop *shop }
@@ -46,12 +46,12 @@ func (r *connectReports) MonthlyReport(
 	req *connect.Request[reportsv1.MonthlyReportRequest],
 	stream *connect.ServerStream[reportsv1.MonthlyReportResponse],
 ) error {
-	return connectError(r.shop.monthlyReport(ctx, req.Msg, stream.Send))
+	return connectError(ctx, r.shop.monthlyReport(ctx, req.Msg, stream.Send))
 }
 
-func connectResponse[T any](res *T, err error) (*connect.Response[T], error) {
+func connectResponse[T any](ctx context.Context, res *T, err error) (*connect.Response[T], error) {
 	if err != nil {
-		return nil, connectError(err)
+		return nil, connectError(ctx, err)
 	}
 	return connect.NewResponse(res), nil
 }

@@ -13,7 +13,10 @@ import (
 
 // classify says which code and which text a client gets for an error of the shop. Texts of unforeseen errors stay in
 // the server. gRPC and Connect number their codes alike.
-func classify(err error) (codes.Code, string) {
+func classify(ctx context.Context, err error) (codes.Code, string) {
+	if ctx.Err() != nil {
+		err = ctx.Err() // whatever it was that a query failed of when it was interrupted
+	}
 	switch {
 	case errors.Is(err, store.ErrInvalid):
 		return codes.InvalidArgument, err.Error()
@@ -28,17 +31,17 @@ func classify(err error) (codes.Code, string) {
 	}
 }
 
-func grpcError(err error) error {
+func grpcError(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
-	return status.Error(classify(err))
+	return status.Error(classify(ctx, err))
 }
 
-func connectError(err error) error {
+func connectError(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
-	code, text := classify(err)
+	code, text := classify(ctx, err)
 	return connect.NewError(connect.Code(code), errors.New(text))
 }

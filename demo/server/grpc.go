@@ -31,14 +31,14 @@ func (o *grpcOrders) ListOpenOrders(
 	ctx context.Context, req *ordersv1.ListOpenOrdersRequest,
 ) (*ordersv1.ListOpenOrdersResponse, error) {
 	res, err := o.shop.listOpenOrders(ctx, req)
-	return res, grpcError(err)
+	return res, grpcError(ctx, err)
 }
 
 func (o *grpcOrders) CreateOrder(
 	ctx context.Context, req *ordersv1.CreateOrderRequest,
 ) (*ordersv1.CreateOrderResponse, error) {
 	res, err := o.shop.createOrder(ctx, req)
-	return res, grpcError(err)
+	return res, grpcError(ctx, err)
 }
 
 type grpcReports struct {
@@ -49,5 +49,6 @@ type grpcReports struct {
 func (r *grpcReports) MonthlyReport(
 	req *reportsv1.MonthlyReportRequest, stream grpc.ServerStreamingServer[reportsv1.MonthlyReportResponse],
 ) error {
-	return grpcError(r.shop.monthlyReport(stream.Context(), req, stream.Send))
+	ctx := stream.Context()
+	return grpcError(ctx, r.shop.monthlyReport(ctx, req, stream.Send))
 }

@@ -170,7 +170,7 @@ func serve(t *testing.T, gates *server.Gates, observe server.Observer) (addr str
 // start serves a small shop until the test ends.
 func start(t *testing.T, gates *server.Gates, observe server.Observer) (s *server.Server, addr string) {
 	t.Helper()
-	path, err := store.Ensure(t.Context(), t.TempDir(), 10_000, nil)
+	path, remove, err := store.Copy(seed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func start(t *testing.T, gates *server.Gates, observe server.Observer) (s *serve
 	go func() { served <- s.Serve(l) }()
 	t.Cleanup(func() {
 		// t.Context has ended by now: what is still inside is a mistake of the test.
-		if err := errors.Join(s.Shutdown(context.Background()), <-served, st.Close()); err != nil {
+		if err := errors.Join(s.Shutdown(context.Background()), <-served, st.Close(), remove()); err != nil {
 			t.Error(err)
 		}
 	})

@@ -17,14 +17,14 @@ func TestEnsureMakesTheSeedOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var last int
-	first, err := store.Ensure(t.Context(), dir, 15_000, func(done int) { last = done })
+	first, err := store.Ensure(t.Context(), dir, 300, func(done int) { last = done })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if last != 15_000 {
-		t.Errorf("progress ended at %d, want 15000", last)
+	if last != 300 {
+		t.Errorf("progress ended at %d, want 300", last)
 	}
-	again, err := store.Ensure(t.Context(), dir, 15_000, func(int) { t.Error("the seed was made twice") })
+	again, err := store.Ensure(t.Context(), dir, 300, func(int) { t.Error("the seed was made twice") })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestEnsureLeavesNothingHalfMade(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	_, err := store.Ensure(ctx, dir, 50_000, func(done int) {
+	_, err := store.Ensure(ctx, dir, 6000, func(done int) {
 		if done > 0 {
 			cancel() // as Ctrl-C does, in the middle
 		}
@@ -82,7 +82,7 @@ func TestEnsureByManyAtOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			_, err := store.Ensure(t.Context(), dir, 5000, func(done int) {
+			_, err := store.Ensure(t.Context(), dir, 500, func(done int) {
 				if done == 0 {
 					made.Add(1)
 				}

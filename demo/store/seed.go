@@ -18,6 +18,9 @@ const (
 	seedOpen      = 4 * 24 * time.Hour // younger than this: open, but for a few that were cancelled
 )
 
+// progressEvery is how many orders are made between two reports of progress.
+const progressEvery = 5000
+
 // ReportYear and ReportMonth name the last full month of the seeded data.
 const (
 	ReportYear  = 2026
@@ -96,7 +99,7 @@ func fillOrders(rows *rowWriter, orders int, progress func(done int)) {
 		}
 		rows.add(i+1, 1+random.IntN(seedCustomers), 1+random.IntN(seedItems), 500+random.IntN(50_000),
 			state, start.Add(at).UnixMilli())
-		if (i+1)%10_000 == 0 || i+1 == orders {
+		if (i+1)%progressEvery == 0 || i+1 == orders {
 			rows.flush()
 			progress(i + 1)
 		}
