@@ -61,20 +61,30 @@ func debugOf(i int, r refusal.Refusal) []byte {
 	case 0:
 		return appendRetryInfo(nil, r)
 	case 1:
+		if reason := int(r.Rejection().Reason); len(r.State()) == 0 && reason < len(errorInfoDebugs) {
+			return errorInfoDebugs[reason]
+		}
 		return errorInfoDebug(r)
 	default:
 		return appendRequestInfo(nil, r)
 	}
 }
 
-// errorInfoJSON has the detail ErrorInfo by reason.
-var errorInfoJSON = func() (prepared [gate.ReasonDraining + 1][]byte) {
+// errorInfoJSON has the detail ErrorInfo by reason, errorInfoDebugs what people
+// read of it.
+var (
+	errorInfoJSON = prepareErrorInfo(func(r refusal.Refusal) []byte {
+		return appendDetail(nil, details.Packed(r)[1], errorInfoDebug(r))
+	})
+	errorInfoDebugs = prepareErrorInfo(errorInfoDebug)
+)
+
+func prepareErrorInfo(encode func(refusal.Refusal) []byte) (prepared [gate.ReasonDraining + 1][]byte) {
 	for reason := range prepared {
-		r := refusal.New(context.Background(), &gate.Rejection{Reason: gate.Reason(reason)}, false)
-		prepared[reason] = appendDetail(nil, details.Packed(r)[1], errorInfoDebug(r))
+		prepared[reason] = encode(refusal.New(context.Background(), &gate.Rejection{Reason: gate.Reason(reason)}, false))
 	}
 	return prepared
-}()
+}
 
 func errorInfoDebug(r refusal.Refusal) []byte {
 	debug, err := json.Marshal(struct {

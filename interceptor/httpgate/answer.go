@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/internal/refusal"
 )
 
@@ -14,11 +15,34 @@ import (
 // nobody but logs will see.
 const statusClientClosedRequest = 499
 
+// WriteRejection answers a request as the middleware does, if err is or wraps the
+// *[gate.Rejection] of a gate of the handler's own. Otherwise it reports false and
+// writes nothing:
+//
+//	lease, err := pricing.Acquire(r.Context(), gate.Call{Route: "pricing"})
+//	if httpgate.WriteRejection(w, r, err) {
+//		return
+//	}
+//
+// Nothing must have been written before.
+func WriteRejection(w http.ResponseWriter, r *http.Request, err error) bool {
+	var rejection *gate.Rejection
+	if !errors.As(err, &rejection) {
+		return false
+	}
+	writeRefusal(w, r, refusal.New(r.Context(), rejection, false))
+	return true
+}
+
+func writeRefusal(w http.ResponseWriter, r *http.Request, refused refusal.Refusal) {
+	w.Header().Set(refusal.RetryAfterHeader, refused.RetryAfter())
+	write(w, r, refused.HTTPStatus, body{Error: "server_busy", RequestID: refused.RequestID(), State: refused.State()})
+}
+
 // answer answers a request that was not admitted.
 func (m *middleware) answer(w http.ResponseWriter, r *http.Request, err error) {
 	if refused, ok := m.host.Refusal(r.Context(), err); ok {
-		w.Header().Set(refusal.RetryAfterHeader, refused.RetryAfter())
-		write(w, r, refused.HTTPStatus, body{Error: "server_busy", RequestID: refused.RequestID(), State: refused.State()})
+		writeRefusal(w, r, refused)
 		return
 	}
 	switch {

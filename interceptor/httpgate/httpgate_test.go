@@ -309,3 +309,26 @@ func TestFailureOfAnAdmitterIs500AndTellsNothing(t *testing.T) {
 		}
 	})
 }
+
+func TestWriteRejectionAnswersAsTheMiddlewareDoes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t)
+		defer fill(t, g)()
+		own := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, err := g.Acquire(r.Context(), gate.Call{RequestID: "id-1"})
+			if !httpgate.WriteRejection(w, r, fmt.Errorf("pricing: %w", err)) {
+				t.Error("the rejection was not written")
+			}
+			if httpgate.WriteRejection(w, r, io.EOF) || httpgate.WriteRejection(w, r, nil) {
+				t.Error("something else was written")
+			}
+		})
+		s, gated := memhttp.Start(t, own), memhttp.Start(t, httpgate.NewMiddleware(g)(own))
+		got, gotBody := do(t, s.Client(), http.MethodGet, s.URL)
+		want, wantBody := do(t, gated.Client(), http.MethodGet, gated.URL)
+		if gotBody != wantBody || fmt.Sprint(got.Status, got.Header) != fmt.Sprint(want.Status, want.Header) {
+			t.Errorf("got %s, %v and %s; the middleware writes %s, %v and %s",
+				got.Status, got.Header, gotBody, want.Status, want.Header, wantBody)
+		}
+	})
+}
