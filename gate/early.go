@@ -58,7 +58,7 @@ func (g *Gate) refuseEarly(ctx context.Context, call *Call, w wait) (passes bool
 	a := arrival{call: call, level: call.Priority.level(), want: max(want, 1)}
 
 	g.mu.Lock()
-	v, reason := g.judge(&a, w)
+	v, _ := g.judge(&a, w)
 	if v == admit || g.dryRun {
 		g.mu.Unlock()
 		return true, nil
@@ -75,7 +75,8 @@ func (g *Gate) refuseEarly(ctx context.Context, call *Call, w wait) (passes bool
 	}
 	a.observed = g.observed(ctx)
 	g.mu.Lock()
-	if v, reason = g.judge(&a, w); v == queueUp && short != 0 {
+	v, reason := g.judge(&a, w)
+	if v == queueUp && short != 0 {
 		v, reason = refuse, short
 	}
 	if v != refuse || g.dryRun {

@@ -118,7 +118,7 @@ func TestReleaseIsSafeFromAnyGoroutine(t *testing.T) {
 func TestHandlerMayReleaseEarly(t *testing.T) {
 	g := newGate(t, 1)
 	_ = g.Do(context.Background(), gate.Call{}, func(ctx context.Context) error {
-		lease, ok := gate.LeaseFromContext(context.WithValue(ctx, struct{}{}, "further in"))
+		lease, ok := gate.LeaseFromContext(context.WithValue(ctx, otherKey{}, "further in"))
 		if !ok {
 			t.Error("no lease in the context")
 		}
@@ -146,7 +146,7 @@ func TestContextKnowsWhoAdmittedTheCall(t *testing.T) {
 	ctx := context.Background()
 	wantEqual(t, "before", gate.AdmittedBy(ctx, a), false)
 	ctx = gate.NewContext(ctx, gate.Lease{}, a)
-	ctx = context.WithValue(ctx, struct{}{}, "something between")
+	ctx = context.WithValue(ctx, otherKey{}, "something between")
 	wantEqual(t, "by a", gate.AdmittedBy(ctx, a), true)
 	wantEqual(t, "by b", gate.AdmittedBy(ctx, b), false)
 	ctx = gate.NewContext(ctx, gate.Lease{}, b)
@@ -166,3 +166,6 @@ type admitters []gate.Admitter
 func (a admitters) Acquire(ctx context.Context, call gate.Call) (gate.Lease, error) {
 	return a[0].Acquire(ctx, call)
 }
+
+// otherKey is the key of something else in a context.
+type otherKey struct{}

@@ -32,7 +32,7 @@ func traced() (*tracetest.SpanRecorder, grpc.ServerOption) {
 func attributes(span trace.ReadOnlySpan) map[string]string {
 	attrs := map[string]string{}
 	for _, attr := range span.Attributes() {
-		attrs[string(attr.Key)] = attr.Value.Emit()
+		attrs[string(attr.Key)] = attr.Value.String()
 	}
 	return attrs
 }

@@ -213,7 +213,7 @@ func TestTelemetryIsThereUnlessItIsTurnedOff(t *testing.T) {
 func named(attrs []attribute.KeyValue, key attribute.Key) (values []string) {
 	for _, attr := range attrs {
 		if attr.Key == key {
-			values = append(values, attr.Value.Emit())
+			values = append(values, attr.Value.String())
 		}
 	}
 	return values

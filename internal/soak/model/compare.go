@@ -46,7 +46,7 @@ func (d *driver) compare() error {
 
 func (d *driver) comparePair(p *pair) error {
 	if want := p.state != waiting || p.dry; p.returned() != want {
-		return fmt.Errorf("Acquire has returned: %t, want %t", p.returned(), want)
+		return fmt.Errorf("returned from Acquire: %t, want %t", p.returned(), want)
 	}
 	if p.returned() && !p.judged {
 		p.judged = true
