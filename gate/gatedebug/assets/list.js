@@ -63,7 +63,7 @@ export class List {
     };
     r.wait = cell("c-wait n", r.waiting, r.maxWaiting);
     r.wait.dataset.label = "waiting";
-    r.rej.dataset.label = "refused/s";
+    r.rej.dataset.label = "refused";
     r.tr = el("tr", { role: "row" },
       el("th", { class: "c-name", scope: "row", role: "rowheader" }, r.name), cell("c-state", r.chips),
       cell("c-fill", el("div", { class: "fill" }, el("span", { class: "track", "aria-hidden": "true" }, r.level), r.fill)),
@@ -99,8 +99,8 @@ export class List {
 export function renderVerdict(model) {
   const worst = model.worst();
   const first = worst[0];
-  const known = model.gates.filter((g) => g.row);
-  const draining = known.filter((g) => g.row.state === "draining").length;
+  const known = model.gates.filter((g) => g.row && g.row.state !== "draining");
+  const draining = model.gates.length - known.length;
   const facts = [];
   let head;
   let state = "ok";
@@ -128,7 +128,7 @@ export function renderVerdict(model) {
     }
     facts.push(`fullest: ${fullest.name}, ${count(fullest.row.in_flight)} of ${count(fullest.row.limit)} in flight`);
   } else {
-    head = "There are no gates";
+    head = draining ? "All gates are draining" : "There are no gates";
   }
   if (draining) facts.push(`${draining} draining`);
   $("verdict").dataset.state = state;

@@ -52,7 +52,7 @@ function connect() {
   on("update", (m) => model.closeUp(m));
   from.onerror = () => {
     if (from !== source) return;
-    if (from.readyState !== EventSource.CLOSED) return setStream("lost");
+    if (from.readyState !== EventSource.CLOSED) return setStream("lost", model.t ? `Connection lost. This is how it was at ${clockTime(model.t)}.` : "");
     refused();
   };
 }
