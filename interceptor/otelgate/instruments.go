@@ -15,6 +15,7 @@ type instruments struct {
 	requests metric.Int64Counter
 	wait     metric.Float64Histogram
 	lease    metric.Float64Histogram
+	tooLong  metric.Int64Counter
 	inFlight metric.Int64ObservableUpDownCounter
 	waiting  metric.Int64ObservableUpDownCounter
 	limit    metric.Int64ObservableUpDownCounter
@@ -35,7 +36,7 @@ func leaseBuckets() []float64 {
 // them before gives the same ones again.
 func newInstruments(p metric.MeterProvider) (*instruments, error) {
 	in := &instruments{meter: meterOf(p)}
-	var errs [6]error
+	var errs [7]error
 	in.requests, errs[0] = in.meter.Int64Counter(MetricRequests,
 		metric.WithUnit("{request}"), metric.WithDescription("Calls that came to the gate, by what it decided."))
 	in.wait, errs[1] = in.meter.Float64Histogram(MetricWaitDuration,
@@ -44,6 +45,8 @@ func newInstruments(p metric.MeterProvider) (*instruments, error) {
 	in.lease, errs[2] = in.meter.Float64Histogram(MetricLeaseDuration,
 		metric.WithUnit("s"), metric.WithDescription("Time that calls held their place in the gate."),
 		metric.WithExplicitBucketBoundaries(leaseBuckets()...))
+	in.tooLong, errs[6] = in.meter.Int64Counter(MetricHeldTooLong,
+		metric.WithUnit("{lease}"), metric.WithDescription("Leases that were held for longer than the gate allows."))
 	in.inFlight, errs[3] = in.meter.Int64ObservableUpDownCounter(MetricInFlight,
 		metric.WithUnit("{unit}"), metric.WithDescription("Units in use: calls, unless these have a cost."))
 	in.waiting, errs[4] = in.meter.Int64ObservableUpDownCounter(MetricWaiting,

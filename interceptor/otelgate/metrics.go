@@ -77,6 +77,8 @@ func (m *gateMetrics) OnEvent(ctx context.Context, e gate.Event) {
 		}
 	case gate.EventRelease:
 		m.lease.Record(ctx, e.Held.Seconds(), m.routes.find(&e.Call).lease...)
+	case gate.EventMaxHold:
+		m.tooLong.Add(ctx, 1, m.routes.find(&e.Call).held...)
 	}
 }
 

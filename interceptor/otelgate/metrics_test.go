@@ -81,6 +81,27 @@ func TestNumbersOfTheMomentAreReadAtCollection(t *testing.T) {
 	})
 }
 
+func TestLeasesHeldTooLongAreCountedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sdk := newSDK()
+		db := gate.Must(gate.New("db", 2, gate.WithMaxHold(time.Minute)))
+		if _, err := otelgate.NewRecorder(db, otelgate.WithMeterProvider(sdk.meters)); err != nil {
+			t.Fatal(err)
+		}
+		lease, err := db.Acquire(context.Background(), gate.Call{Route: listOpen})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(59 * time.Second)
+		wantLines(t, about(sdk.metrics(t), "held_too_long"))
+		time.Sleep(time.Hour)
+		want := "gate.held_too_long{gate.name=db,rpc.method=orders.v1.OrderService/ListOpen} 1"
+		wantLines(t, about(sdk.metrics(t), "held_too_long"), want)
+		lease.Release()
+		wantLines(t, about(sdk.metrics(t), "held_too_long"), want)
+	})
+}
+
 func TestGatesOfAChainAndAPolicyAreCountedEach(t *testing.T) {
 	sdk := newSDK()
 	db, reports := gate.Must(gate.New("db", 9)), gate.Must(gate.New("reports", 1))
@@ -136,13 +157,21 @@ func TestRoutesThatAreNotToldApart(t *testing.T) {
 
 func TestInstrumentsAreAsTheyAreDocumented(t *testing.T) {
 	sdk := newSDK()
-	db := gate.Must(gate.New("db", 1))
-	if err := otelgate.Instrument(db, otelgate.WithMeterProvider(sdk.meters)); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Do(context.Background(), gate.Call{}, func(context.Context) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
+	var scopes []metricdata.ScopeMetrics
+	synctest.Test(t, func(t *testing.T) {
+		db := gate.Must(gate.New("db", 1, gate.WithMaxHold(time.Second)))
+		if err := otelgate.Instrument(db, otelgate.WithMeterProvider(sdk.meters)); err != nil {
+			t.Fatal(err)
+		}
+		err := db.Do(context.Background(), gate.Call{}, func(context.Context) error {
+			time.Sleep(2 * time.Second)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		scopes = sdk.scopes(t)
+	})
 	type kind struct {
 		unit string
 		data string
@@ -151,11 +180,12 @@ func TestInstrumentsAreAsTheyAreDocumented(t *testing.T) {
 		"gate.requests":       {"{request}", "monotonic sum"},
 		"gate.wait.duration":  {"s", "histogram from 0 to 5"},
 		"gate.lease.duration": {"s", "histogram from 0.001 to 300"},
+		"gate.held_too_long":  {"{lease}", "monotonic sum"},
 		"gate.in_flight":      {"{unit}", "sum"},
 		"gate.waiting":        {"{request}", "sum"},
 		"gate.limit":          {"{unit}", "sum"},
 	}
-	for _, scope := range sdk.scopes(t) {
+	for _, scope := range scopes {
 		if scope.Scope.Name != "github.com/rpcgate/rpcgate/interceptor/otelgate" || scope.Scope.Version == "" {
 			t.Errorf("scope %q, version %q", scope.Scope.Name, scope.Scope.Version)
 		}

@@ -26,6 +26,10 @@ const (
 	// MetricLeaseDuration is a histogram of the time that leases were held
 	// (s), by KeyGateName and KeyMethod, recorded at release.
 	MetricLeaseDuration = "gate.lease.duration"
+	// MetricHeldTooLong counts leases that were held for longer than
+	// [gate.WithMaxHold] allows ({lease}), with the same attributes, each once
+	// and while it is still held.
+	MetricHeldTooLong = "gate.held_too_long"
 	// MetricInFlight, MetricWaiting and MetricLimit are the units in use
 	// ({unit}), the calls that wait ({request}) and the units allowed ({unit})
 	// at the moment of the collection, by KeyGateName. They are up-down

@@ -71,6 +71,7 @@ func methodOf(route string) string { return strings.TrimPrefix(route, "/") }
 type route struct {
 	gate, method string
 	lease        []metric.RecordOption
+	held         []metric.AddOption
 	outcomes     [outcomes]atomic.Pointer[series] // made when first needed
 }
 
@@ -86,7 +87,8 @@ const outcomes = 4 * 8 * 2
 
 func newRoute(gateName, method string) *route {
 	r := &route{gate: gateName, method: method}
-	r.lease = []metric.RecordOption{metric.WithAttributeSet(attribute.NewSet(r.attributes()...))}
+	set := metric.WithAttributeSet(attribute.NewSet(r.attributes()...))
+	r.lease, r.held = []metric.RecordOption{set}, []metric.AddOption{set}
 	return r
 }
 
