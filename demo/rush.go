@@ -47,8 +47,10 @@ func playRush(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	if err != nil || result.OK {
 		return err
 	}
-	for _, promise := range result.Broken {
-		fmt.Fprintln(stderr, "demo: broken promise:", promise)
+	for _, p := range result.Promises {
+		if !p.Kept {
+			fmt.Fprintln(stderr, "demo: broken promise:", p.Text)
+		}
 	}
 	return errBroken
 }

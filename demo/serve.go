@@ -12,9 +12,6 @@ import (
 	"github.com/rpcgate/rpcgate/demo/store"
 )
 
-// pool is the number of database connections.
-const pool = 20
-
 // drainTime is how long calls that are inside get when the server ends.
 const drainTime = 10 * time.Second
 
@@ -42,7 +39,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer remove()
-	st, err := store.Open(path, pool)
+	st, err := store.Open(path, server.Pool)
 	if err != nil {
 		return err
 	}

@@ -7,9 +7,6 @@ import (
 	"github.com/rpcgate/rpcgate/demo/server"
 )
 
-// Pool is the number of database connections of either server.
-const Pool = 20
-
 const (
 	reportsGate = 2 // reports in flight
 	desksPerTen = 7 // of ten clients so many use gRPC, the others Connect

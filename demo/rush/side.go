@@ -63,7 +63,10 @@ func playSide(ctx context.Context, c Config, gates *server.Gates) (side Side, er
 	if err := cleanup.run(); err != nil {
 		return Side{}, err
 	}
-	return sideOf(l, took, &measured), l.tally.failure
+	if t := &l.tally; t.failed > 0 {
+		c.Progress(fmt.Sprintf("%d calls failed, the first one with: %v", t.failed, t.failure))
+	}
+	return sideOf(l, took, &measured), nil
 }
 
 // startServer serves a copy of the seed on a free port of this machine.
@@ -73,7 +76,7 @@ func startServer(seed string, gates *server.Gates, o server.Observer, cleanup *c
 		return "", err
 	}
 	cleanup.add(remove)
-	st, err := store.Open(path, Pool)
+	st, err := store.Open(path, server.Pool)
 	if err != nil {
 		return "", err
 	}

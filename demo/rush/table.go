@@ -5,6 +5,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/rpcgate/rpcgate/demo/server"
 )
 
 // WriteTable writes the result for people, in at most 80 columns.
@@ -13,17 +15,18 @@ func (r Result) WriteTable(w io.Writer, c Config) error {
 	fmt.Fprintf(&b, "The morning rush: %d clients (%d gRPC, %d Connect) ask at once, %d times;\n",
 		c.Clients, c.grpcClients(), c.Clients-c.grpcClients(), c.Rounds())
 	fmt.Fprintf(&b, "deadline %s, up to %d attempts; %d database connections, gate of %d.\n\n",
-		c.Deadline, c.retryPolicy().maxAttempts, Pool, c.Gate)
+		c.Deadline, c.retryPolicy().maxAttempts, server.Pool, c.Gate)
 	fmt.Fprintf(&b, "%-44s %10s %10s\n", "", "ungated", "gated")
 	for _, row := range r.rows() {
 		fmt.Fprintf(&b, "%-44s %10s %10s\n", row.name, row.ungated, row.gated)
 	}
 	b.WriteString("\n")
-	if r.OK {
-		fmt.Fprintf(&b, "The gate kept its promise: %s.\n", r.summary())
-	}
-	for _, promise := range r.Broken {
-		fmt.Fprintf(&b, "Broken promise: %s\n", promise)
+	for _, p := range r.Promises {
+		mark := "kept  "
+		if !p.Kept {
+			mark = "BROKEN"
+		}
+		fmt.Fprintf(&b, "%s %s\n", mark, p.Text)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -53,14 +56,6 @@ func (r Result) rows() []row {
 		rows = append(rows, row{"failed otherwise", count(u.Failed), count(g.Failed)})
 	}
 	return rows
-}
-
-func (r Result) summary() string {
-	if r.Ungated.AnsweredInTime == 0 {
-		return fmt.Sprintf("%d answers in time instead of none", r.Gated.AnsweredInTime)
-	}
-	times := float64(r.Gated.AnsweredInTime) / float64(r.Ungated.AnsweredInTime)
-	return fmt.Sprintf("%.1f times as many answers in time", times)
 }
 
 func count(n int) string { return strconv.Itoa(n) }

@@ -13,6 +13,10 @@ import (
 	"github.com/rpcgate/rpcgate/demo/store"
 )
 
+// Pool is how many database connections the demo has. 20 is a usual size for a pool, and far more than its database
+// can put to use on two cores.
+const Pool = 20
+
 // Server is the demo's server.
 type Server struct {
 	gates *Gates
