@@ -1,0 +1,182 @@
+//go:build interop
+
+package interop
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+	connectv2 "connectrpc.com/connect/v2"
+	"connectrpc.com/connect/v2/connecthttp"
+	"google.golang.org/grpc"
+
+	"github.com/rpcgate/rpcgate/gate"
+	testv1connectv2 "github.com/rpcgate/rpcgate/gen/connectv2/rpcgate/test/v1/testv1connect"
+	testv1 "github.com/rpcgate/rpcgate/gen/rpcgate/test/v1"
+	"github.com/rpcgate/rpcgate/gen/rpcgate/test/v1/testv1connect"
+	"github.com/rpcgate/rpcgate/interceptor/connectgate"
+	"github.com/rpcgate/rpcgate/interceptor/grpcgate"
+)
+
+// echoGRPC, echoV1 and echoV2 are the echo service, as far as the clients call it: unary and server streams.
+type (
+	echoGRPC struct {
+		testv1.UnimplementedEchoServiceServer
+	}
+	echoV1 struct {
+		testv1connect.UnimplementedEchoServiceHandler
+	}
+	echoV2 struct {
+		testv1connectv2.UnimplementedEchoServiceHandler
+	}
+)
+
+func (echoGRPC) Unary(_ context.Context, req *testv1.UnaryRequest) (*testv1.UnaryResponse, error) {
+	return &testv1.UnaryResponse{Text: req.GetText()}, nil
+}
+
+func (echoGRPC) ServerStream(req *testv1.ServerStreamRequest, s grpc.ServerStreamingServer[testv1.ServerStreamResponse]) error {
+	return s.Send(&testv1.ServerStreamResponse{Text: req.GetText()})
+}
+
+func (echoV1) Unary(_ context.Context, req *connect.Request[testv1.UnaryRequest]) (*connect.Response[testv1.UnaryResponse], error) {
+	return connect.NewResponse(&testv1.UnaryResponse{Text: req.Msg.GetText()}), nil
+}
+
+func (echoV1) ServerStream(
+	_ context.Context, req *connect.Request[testv1.ServerStreamRequest], s *connect.ServerStream[testv1.ServerStreamResponse],
+) error {
+	return s.Send(&testv1.ServerStreamResponse{Text: req.Msg.GetText()})
+}
+
+func (echoV2) Unary(_ context.Context, req *testv1.UnaryRequest) (*testv1.UnaryResponse, error) {
+	return &testv1.UnaryResponse{Text: req.GetText()}, nil
+}
+
+func (echoV2) ServerStream(
+	_ context.Context, req *testv1.ServerStreamRequest, s testv1connectv2.EchoServiceServerStreamServerStream,
+) error {
+	return s.Send(&testv1.ServerStreamResponse{Text: req.GetText()})
+}
+
+// connectV1 serves the echo service with Connect v1 and the interceptor of a.
+func connectV1(a gate.Admitter) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle(testv1connect.NewEchoServiceHandler(echoV1{}, connect.WithInterceptors(connectgate.NewInterceptor(a))))
+	return mux
+}
+
+// connectV2 serves it with Connect v2.
+func connectV2(a gate.Admitter) http.Handler {
+	server := connectv2.NewServer(connectgate.NewServerInterceptor(a))
+	testv1connectv2.RegisterEchoServiceHandler(server, echoV2{})
+	mux := http.NewServeMux()
+	connecthttp.Mount(mux, server)
+	return mux
+}
+
+// grpcServer makes a grpc-go server with the interceptors of a.
+func grpcServer(a gate.Admitter) *grpc.Server {
+	server := grpc.NewServer(grpcgate.ServerOptions(a)...)
+	testv1.RegisterEchoServiceServer(server, echoGRPC{})
+	return server
+}
+
+// A host starts a server in front of which a stands, and returns its address.
+type host func(t *testing.T, a gate.Admitter) (addr string)
+
+// hosts are the ways to serve gRPC after whose refusals clients retry.
+func hosts() map[string]host {
+	return map[string]host{
+		"grpc-go": serveGRPC,
+		"grpc-go, before decode": func(t *testing.T, a gate.Admitter) string {
+			server := grpc.NewServer()
+			testv1.RegisterEchoServiceServer(grpcgate.BeforeDecode(server, a), echoGRPC{})
+			return serve(t, server.Serve, server.Stop)
+		},
+		"grpc-go over net/http": func(t *testing.T, a gate.Admitter) string {
+			return serveHTTP(t, connectgate.TrailersOnly(grpcServer(a)))
+		},
+		"connect v1": serveConnect,
+		"connect v2": func(t *testing.T, a gate.Admitter) string {
+			return serveHTTP(t, connectgate.TrailersOnly(connectV2(a)))
+		},
+		"connect v1, middleware": func(t *testing.T, a gate.Admitter) string {
+			return serveHTTP(t, connectgate.Middleware(a)(connectV1(a)))
+		},
+	}
+}
+
+func serveGRPC(t *testing.T, a gate.Admitter) string {
+	server := grpcServer(a)
+	return serve(t, server.Serve, server.Stop)
+}
+
+func serveConnect(t *testing.T, a gate.Admitter) string {
+	return serveHTTP(t, connectgate.TrailersOnly(connectV1(a)))
+}
+
+// serveHTTP serves h by HTTP/1.1 and by HTTP/2 with prior knowledge.
+func serveHTTP(t *testing.T, h http.Handler) string {
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	srv := &http.Server{Handler: h, Protocols: &protocols, ReadHeaderTimeout: time.Minute}
+	return serve(t, srv.Serve, func() { _ = srv.Close() })
+}
+
+func serve(t *testing.T, run func(net.Listener) error, stop func()) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var done sync.WaitGroup
+	done.Go(func() { _ = run(listener) })
+	t.Cleanup(func() {
+		stop()
+		done.Wait()
+	})
+	return listener.Addr().String()
+}
+
+// newGate makes a gate of one place, which is taken until it has refused the given number of calls, or for ever if that
+// is negative. It does not wait and asks clients to come back after the delay.
+func newGate(t *testing.T, delay time.Duration, refusals int, opts ...gate.Option) *gate.Gate {
+	t.Helper()
+	var left atomic.Int64
+	left.Store(int64(refusals))
+	var taken gate.Lease
+	opts = append(opts, gate.WithMaxWait(0), gate.WithRetryDelay(delay, delay),
+		gate.WithOnEvent(func(_ context.Context, e gate.Event) {
+			if e.Rejection != nil && left.Add(-1) == 0 {
+				taken.Release()
+			}
+		}))
+	g, err := gate.New("db", 1, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if taken, err = g.TryAcquire(gate.Call{Route: "filler"}); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// checkAttempts checks how often the gate was asked, the filler apart.
+func checkAttempts(t *testing.T, g *gate.Gate, refused, admitted uint64) {
+	t.Helper()
+	totals := g.Snapshot().Totals
+	if got := totals.RejectedBusy; got != refused {
+		t.Errorf("%d attempts were refused, want %d", got, refused)
+	}
+	if got := totals.Accepted - 1; got != admitted {
+		t.Errorf("%d attempts were admitted, want %d", got, admitted)
+	}
+}
