@@ -50,6 +50,9 @@ func (c *clientV2) intercept(next connectv2.ClientFunc) connectv2.ClientFunc {
 			return nil, err
 		}
 		held = true
+		if spec.StreamType == connectv2.StreamTypeUnary {
+			ctx = context.Background() // Connect itself closes the stream, whatever happens
+		}
 		return &clientStream{
 			ClientStream: stream,
 			first: spec.StreamType&connectv2.StreamTypeServer == 0 ||

@@ -27,8 +27,9 @@ import (
 //
 // Calls are told from other requests by what can be seen of them: a POST with a
 // content type of one of the protocols ("application/json" and
-// "application/proto" are Connect's for unary calls, other types are if there is
-// a Connect-Protocol-Version header), or a GET with the parameters "encoding" and
+// "application/proto" are Connect's for unary calls; other types below
+// "application/" are if there is a Connect-Protocol-Version header, or if the path
+// is that of a method that the program knows from a .proto file), or a GET with the parameters "encoding" and
 // "message"; and a path whose last two parts are a service and a method, which
 // make the route. All other requests pass. A POST of JSON to something else looks
 // like a call, so put the middleware around RPC handlers, not around a whole
@@ -64,7 +65,10 @@ type middleware struct {
 func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	as := wireOf(r)
 	route, ok := procedure(r.URL.Path)
-	if as == wireNone || !ok || m.host.Passes(r.Context(), route) {
+	if as == wireMaybeUnary && m.known.has(route) {
+		as = wireConnectUnary
+	}
+	if as == wireNone || as == wireMaybeUnary || !ok || m.host.Passes(r.Context(), route) {
 		next.ServeHTTP(w, r)
 		return
 	}

@@ -75,6 +75,30 @@ func TestOtherRequestsPassTheMiddlewareOfAFullGate(t *testing.T) {
 	})
 }
 
+func TestNoCallPassesTheMiddlewareForItsLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t)
+		defer fill(t, g)()
+		s := memhttp.Start(t, connectgate.Middleware(g)(handlerV1(func(context.Context) error {
+			t.Error("a call has passed a full gate")
+			return nil
+		})))
+		for _, request := range []string{
+			strings.Replace(getUnary, "encoding=", "encod%69ng=", 1),
+			strings.Replace(getUnary, "message=", "%6Dessage=", 1),
+			strings.Replace(postUnary, "application/json", "APPLICATION/JSON ; charset=UTF-8", 1),
+			strings.Replace(postUnary, "application/json", "application/thrift", 1),
+			"POST " + serverStreamRoute + " HTTP/1.1\nHost: test\nContent-Type: application/connect+json\n" +
+				"Content-Length: 7\nConnection: close\n\n" + envelope(0, "{}"),
+		} {
+			before := g.Snapshot().Totals.RejectedBusy
+			if exchange(t, s, request); g.Snapshot().Totals.RejectedBusy != before+1 {
+				t.Errorf("not gated:\n%s", request)
+			}
+		}
+	})
+}
+
 func TestMiddlewareHoldsThePlaceUntilTheHandlerHasReturned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t)

@@ -3,6 +3,7 @@ package connectgate
 import (
 	"math"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -14,20 +15,20 @@ type wire uint8
 const (
 	wireNone wire = iota // no RPC, as far as can be seen
 	wireConnectUnary
+	wireMaybeUnary // Connect's if its route is one
 	wireConnectStream
 	wireGRPC
 	wireGRPCWeb
 )
 
-// wireOf finds out by method and content type, before anything is read. Of a
-// POST without a content type of its own only the header that Connect's clients
-// send says that it is a call.
+// wireOf finds out by method and content type, before anything is read. All that
+// a handler of Connect's would serve must be found, or it could pass a gate.
 func wireOf(r *http.Request) wire {
 	switch r.Method {
 	case http.MethodPost:
 		return wireOfPost(r.Header)
 	case http.MethodGet:
-		if hasParam(r.URL.RawQuery, "encoding") && hasParam(r.URL.RawQuery, "message") {
+		if hasParam(r.URL, "encoding") && hasParam(r.URL, "message") {
 			return wireConnectUnary
 		}
 	}
@@ -53,7 +54,7 @@ func wireOfPost(h http.Header) wire {
 	case first(h, "Connect-Protocol-Version") != "": // with a codec of its own
 		return wireConnectUnary
 	default:
-		return wireNone
+		return wireMaybeUnary
 	}
 }
 
@@ -78,16 +79,17 @@ func first(h http.Header, key string) string {
 	return ""
 }
 
-// hasParam reports whether a query has a parameter, which needs no escaping.
-func hasParam(query, name string) bool {
-	for len(query) > 0 {
+// hasParam reports whether a URL has a parameter, whose name needs no escaping.
+func hasParam(u *url.URL, name string) bool {
+	for query := u.RawQuery; len(query) > 0; {
 		var param string
 		param, query, _ = strings.Cut(query, "&")
 		if rest, ok := strings.CutPrefix(param, name); ok && (rest == "" || rest[0] == '=') {
 			return true
 		}
 	}
-	return false
+	// Nobody need escape it, but who does must not pass for that.
+	return strings.IndexByte(u.RawQuery, '%') >= 0 && u.Query().Has(name)
 }
 
 // procedure is the route of a call: the last two parts of its path, as Connect
