@@ -96,7 +96,8 @@ func (s *server) stream(
 	}
 	call := s.call(ctx, info.FullMethod, nil)
 	call.UnknownRoute = srv == nil // grpc.UnknownServiceHandler
-	if s.host.StreamMode(info.FullMethod) == gate.HoldMessage {
+	mode := s.host.StreamMode(info.FullMethod)
+	if mode == gate.HoldMessage {
 		m := &messageStream{
 			heldStream: heldStream{stream, s.host.Mark(ctx)},
 			server:     s, call: call, messages: s.host.Messages(ctx),
@@ -110,7 +111,7 @@ func (s *server) stream(
 	}
 	defer lease.Release()
 	held := heldStream{stream, admitted}
-	if s.host.StreamMode(info.FullMethod) == gate.HoldOpening {
+	if mode == gate.HoldOpening {
 		return s.answer(ctx, stream, handler(srv, &openingStream{heldStream: held, lease: lease}))
 	}
 	return s.answer(ctx, stream, handler(srv, &held))
