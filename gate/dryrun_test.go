@@ -153,6 +153,24 @@ func TestDryRunPlacesInTheQueueCountAfterIt(t *testing.T) {
 	})
 }
 
+func TestWhoStandsBehindADryRunsPlaceIsServedWhenThatTimesOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t, 2)
+		holder := acquire(t, g, gate.Call{})
+		g.SetDryRun(true)
+		big := acquire(t, g, gate.Call{Cost: 2})
+		g.SetDryRun(false)
+		advance(40 * time.Millisecond)
+		small := start(t.Context(), g, gate.Call{})
+		advance(59 * time.Millisecond)
+		wantEqual(t, "waits", small.waits(), true)
+		advance(time.Millisecond)
+		small.admitted(t).Release()
+		big.Release()
+		holder.Release()
+	})
+}
+
 func TestARefusalAfterADryRunBeganIsNotMarkedAsOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told log

@@ -143,6 +143,25 @@ func TestMaxHoldDoesNotCountTheWait(t *testing.T) {
 	})
 }
 
+func TestMaxHoldWatchesAWaiterAfterAllOthersWereReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told log
+		g := newGate(t, 1, gate.WithMaxHold(50*time.Millisecond), gate.WithOnEvent(told.OnEvent))
+		holder := acquire(t, g, gate.Call{})
+		advance(20 * time.Millisecond)
+		waiter := start(t.Context(), g, gate.Call{Route: "/waiter"})
+		advance(70 * time.Millisecond)
+		wantEqual(t, "reports", len(told.of(gate.EventMaxHold)), 1)
+		holder.Release()
+		lease := waiter.admitted(t)
+		advance(50 * time.Millisecond)
+		reports := told.of(gate.EventMaxHold)
+		wantEqual(t, "reports", len(reports), 2)
+		wantEqual(t, "route", reports[1].Call.Route, "/waiter")
+		lease.Release()
+	})
+}
+
 func TestMaxHoldSeesWhoPassedADryRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told log

@@ -84,7 +84,7 @@ func Races(n int, seed uint64, progress func(RaceCounts)) (RaceCounts, error) {
 	}
 	r := &racer{
 		gate: g, random: rand.New(rand.NewPCG(seed, 1)),
-		calls: make(chan context.Context), results: make(chan error),
+		calls: make(chan context.Context), results: make(chan error, 1),
 		starts: make(chan gate.Lease), afters: make(chan func()),
 	}
 	defer close(r.calls)
@@ -140,12 +140,16 @@ func (r *racer) race() error {
 	for r.gate.Waiting() == 0 && len(r.results) == 0 && ctx.Err() == nil {
 		runtime.Gosched()
 	}
+	early := len(r.results) > 0
 	r.starts <- holder
 	r.spin(r.random.IntN(2*r.head + 1))
 	cancel()
 	err = <-r.results
 	after := <-r.afters
 	after()
+	if early && err == nil {
+		return errors.New("a call was admitted beside the holder")
+	}
 	if rival == 0 { // a race is one only if both may win
 		if err == nil {
 			r.head = max(r.head*31/32, 4)
