@@ -176,7 +176,7 @@ func (g *Gate) Limit() int64 {
 // setPlain keeps plain up to date. The lock is held, or nobody else has the gate
 // yet.
 func (g *Gate) setPlain() {
-	g.plain.Store(g.observers.Load() == nil && !g.clocked.Load() && !g.dryRun && g.config.cost == nil)
+	g.plain.Store(g.pressureOnly() && !g.clocked.Load() && !g.dryRun && g.config.cost == nil)
 }
 
 // now is the time since the gate was made, in nanoseconds and never 0, so that

@@ -7,6 +7,10 @@ package gate
 //
 // Among these events are the releases of calls that had to wait. Calls whose
 // context had ended before they came are not among them.
+//
+// An observer that is never enabled may say so by a method `PressureOnly() bool`
+// that always returns true. Then not even the question is asked of a call that
+// is admitted at once.
 type PressureObserver interface {
 	Observer
 	// ObservesPressure reports whether the Observer wants this. It is asked
@@ -18,6 +22,21 @@ type PressureObserver interface {
 func observesPressure(o Observer) bool {
 	p, ok := o.(PressureObserver)
 	return ok && p.ObservesPressure()
+}
+
+// pressureOnly reports whether no observer wants to hear of calls that are
+// admitted at once.
+func (g *Gate) pressureOnly() bool {
+	observers := g.observers.Load()
+	if observers == nil {
+		return true
+	}
+	for _, o := range *observers {
+		if p, ok := o.(interface{ PressureOnly() bool }); !ok || !p.PressureOnly() {
+			return false
+		}
+	}
+	return true
 }
 
 // pressureObserved reports whether somebody wants to hear of a call that is not

@@ -11,19 +11,27 @@ import (
 
 // recorder notes the events that it is told of.
 type recorder struct {
-	enabled, pressure bool
+	enabled bool
 
 	mu     sync.Mutex
 	events []string
 }
 
 func (r *recorder) Enabled(context.Context) bool { return r.enabled }
-func (r *recorder) ObservesPressure() bool       { return r.pressure }
 func (r *recorder) OnEvent(_ context.Context, e Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.events = append(r.events, e.Call.Route+" "+e.Kind.String()+" "+e.Decision.String())
 }
+
+// pressed is a recorder of trouble.
+type pressed struct {
+	*recorder
+	only bool
+}
+
+func (p pressed) ObservesPressure() bool { return true }
+func (p pressed) PressureOnly() bool     { return p.only }
 
 func TestPressureObserverHearsOfTroubleOnly(t *testing.T) {
 	all := []string{
@@ -36,19 +44,28 @@ func TestPressureObserverHearsOfTroubleOnly(t *testing.T) {
 	}
 	trouble := slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s[:7] == "/holder" })
 	for _, tc := range []struct {
-		name string
-		r    *recorder
-		want []string
+		name                    string
+		enabled, pressure, only bool
+		want                    []string
 	}{
-		{"disabled", &recorder{}, nil},
-		{"pressure", &recorder{pressure: true}, trouble},
-		{"enabled", &recorder{enabled: true}, all},
-		{"both", &recorder{enabled: true, pressure: true}, all},
+		{"disabled", false, false, false, nil},
+		{"pressure", false, true, false, trouble},
+		{"pressure only", false, true, true, trouble},
+		{"enabled", true, false, false, all},
+		{"both", true, true, false, all},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := Must(New("db", 1, WithMaxWaiting(1)))
-				g.Observe(tc.r)
+				r := &recorder{enabled: tc.enabled}
+				if tc.pressure {
+					g.Observe(pressed{r, tc.only})
+				} else {
+					g.Observe(r)
+				}
+				if g.plain.Load() != tc.only {
+					t.Errorf("the shortest way is open: %v", g.plain.Load())
+				}
 				holder, err := g.Acquire(t.Context(), Call{Route: "/holder"})
 				if err != nil {
 					t.Fatal(err)
@@ -71,12 +88,12 @@ func TestPressureObserverHearsOfTroubleOnly(t *testing.T) {
 				}
 				lease.Release()
 				synctest.Wait()
-				tc.r.mu.Lock()
-				defer tc.r.mu.Unlock()
-				slices.Sort(tc.r.events)
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				slices.Sort(r.events)
 				slices.Sort(tc.want)
-				if !slices.Equal(tc.r.events, tc.want) {
-					t.Errorf("got  %q\nwant %q", tc.r.events, tc.want)
+				if !slices.Equal(r.events, tc.want) {
+					t.Errorf("got  %q\nwant %q", r.events, tc.want)
 				}
 			})
 		})
@@ -86,8 +103,8 @@ func TestPressureObserverHearsOfTroubleOnly(t *testing.T) {
 func TestPressureObserverInADryRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := Must(New("db", 1, WithMaxWaiting(1), WithDryRun()))
-		r := recorder{pressure: true}
-		g.Observe(&r)
+		r := &recorder{}
+		g.Observe(pressed{r, false})
 		var leases []Lease
 		for _, route := range []string{"/free", "/queue", "/full"} {
 			lease, err := g.Acquire(t.Context(), Call{Route: route})

@@ -64,6 +64,7 @@ type lastRejection struct {
 
 func (*lastRejection) Enabled(context.Context) bool { return false }
 func (*lastRejection) ObservesPressure() bool       { return true }
+func (*lastRejection) PressureOnly() bool           { return true }
 
 func (l *lastRejection) OnEvent(_ context.Context, e gate.Event) {
 	if e.Decision.Rejected() && !e.DryRun && e.Reason != gate.ReasonKeyLimit {
