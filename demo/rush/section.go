@@ -3,10 +3,12 @@ package rush
 import (
 	"sync"
 	"time"
+
+	"github.com/rpcgate/rpcgate/gen/demo/orders/v1/ordersv1connect"
 )
 
-// section measures what goes on behind the gates: how many calls were in their handlers at once, and how long each
-// stayed there. The server calls enter in every handler, whether there are gates or not.
+// section measures what goes on behind the gates: how many calls were in their handlers at once, and how long those of
+// the order service stayed there. The server calls enter in every handler, whether there are gates or not.
 type section struct {
 	mu     sync.Mutex
 	inside int
@@ -14,7 +16,7 @@ type section struct {
 	held   []time.Duration
 }
 
-func (s *section) enter() (leave func()) {
+func (s *section) enter(service string) (leave func()) {
 	began := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -25,7 +27,9 @@ func (s *section) enter() (leave func()) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.inside--
-		s.held = append(s.held, held)
+		if service == ordersv1connect.OrderServiceName {
+			s.held = append(s.held, held)
+		}
 	}
 }
 

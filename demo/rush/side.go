@@ -30,7 +30,7 @@ type Side struct {
 	CallP99Ms   float64 `json:"call_p99_ms"`
 
 	MaxInFlight int     `json:"max_in_flight"` // calls in their handlers at once, as the handlers count them
-	HeldP50Ms   float64 `json:"held_p50_ms"`   // time that calls spent there
+	HeldP50Ms   float64 `json:"held_p50_ms"`   // time that calls of the order service spent there
 	HeldP99Ms   float64 `json:"held_p99_ms"`
 	Reports     int     `json:"reports"` // finished
 }

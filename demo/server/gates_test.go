@@ -116,7 +116,7 @@ func TestShutdownLetsCallsInsideFinish(t *testing.T) {
 	g := gates(t)
 	inside, finish := make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	s, addr := start(t, g, func() func() {
+	s, addr := start(t, g, func(string) func() {
 		once.Do(func() {
 			close(inside)
 			<-finish

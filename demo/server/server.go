@@ -29,7 +29,7 @@ type Server struct {
 // its pool. The observer may be nil.
 func New(st *store.Store, gates *Gates, observe Observer) *Server {
 	if observe == nil {
-		observe = func() func() { return func() {} }
+		observe = func(string) func() { return func() {} }
 	}
 	s := &shop{store: st, observe: observe, now: time.Now}
 	g := newGRPCServer(s, gates.grpcOptions()...)

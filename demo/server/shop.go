@@ -9,7 +9,9 @@ import (
 
 	"github.com/rpcgate/rpcgate/demo/store"
 	ordersv1 "github.com/rpcgate/rpcgate/gen/demo/orders/v1"
+	"github.com/rpcgate/rpcgate/gen/demo/orders/v1/ordersv1connect"
 	reportsv1 "github.com/rpcgate/rpcgate/gen/demo/reports/v1"
+	"github.com/rpcgate/rpcgate/gen/demo/reports/v1/reportsv1connect"
 )
 
 const (
@@ -17,9 +19,9 @@ const (
 	maxLimit     = 500
 )
 
-// Observer is told of every call of the two services when it is past the gates and reaches the database's side: that
-// is what the gates bound. It returns a function to be called when the handler has ended.
-type Observer func() (leave func())
+// Observer is told of every call of the two services when it is past the gates, that is when its handler begins. It
+// returns a function to be called when the handler has ended.
+type Observer func(service string) (leave func())
 
 // shop is the two services, written once. Each host wraps it in its own kind of handler: see grpc.go and connect.go.
 type shop struct {
@@ -31,7 +33,7 @@ type shop struct {
 func (s *shop) listOpenOrders(
 	ctx context.Context, req *ordersv1.ListOpenOrdersRequest,
 ) (*ordersv1.ListOpenOrdersResponse, error) {
-	defer s.observe()()
+	defer s.observe(ordersv1connect.OrderServiceName)()
 	filter := store.Filter{Customer: req.GetCustomer(), Region: req.GetRegion(), Limit: int(req.GetLimit())}
 	switch {
 	case filter.Limit < 0:
@@ -68,7 +70,7 @@ func (s *shop) listOpenOrders(
 func (s *shop) createOrder(
 	ctx context.Context, req *ordersv1.CreateOrderRequest,
 ) (*ordersv1.CreateOrderResponse, error) {
-	defer s.observe()()
+	defer s.observe(ordersv1connect.OrderServiceName)()
 	order, err := s.store.Create(ctx, store.NewOrder{
 		Customer:    req.GetCustomer(),
 		Region:      req.GetRegion(),
@@ -86,7 +88,7 @@ func (s *shop) createOrder(
 func (s *shop) monthlyReport(
 	ctx context.Context, req *reportsv1.MonthlyReportRequest, send func(*reportsv1.MonthlyReportResponse) error,
 ) error {
-	defer s.observe()()
+	defer s.observe(reportsv1connect.ReportServiceName)()
 	month := time.Month(req.GetMonth())
 	return s.store.MonthlyReport(ctx, int(req.GetYear()), month, func(d store.Day) error {
 		return send(&reportsv1.MonthlyReportResponse{
