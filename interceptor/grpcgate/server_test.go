@@ -10,7 +10,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
@@ -196,15 +195,6 @@ func TestInterceptorsWorkWithoutAServer(t *testing.T) {
 	}
 	release()
 }
-
-type lonelyStream struct {
-	grpc.ServerStream
-	ctx     context.Context
-	trailer metadata.MD
-}
-
-func (s *lonelyStream) Context() context.Context  { return s.ctx }
-func (s *lonelyStream) SetTrailer(md metadata.MD) { s.trailer = metadata.Join(s.trailer, md) }
 
 // The caller has gone, which an interceptor further out must be able to tell.
 func TestCallerThatHasGoneIsAStatusAndAContextError(t *testing.T) {

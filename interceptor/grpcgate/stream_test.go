@@ -1,0 +1,69 @@
+package grpcgate_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/interceptor/grpcgate"
+)
+
+// lonelyStream is a stream without a server around it, whose context does not end
+// with the handler.
+type lonelyStream struct {
+	grpc.ServerStream
+	ctx     context.Context
+	trailer metadata.MD
+}
+
+func (s *lonelyStream) Context() context.Context  { return s.ctx }
+func (s *lonelyStream) SetTrailer(md metadata.MD) { s.trailer = metadata.Join(s.trailer, md) }
+func (s *lonelyStream) RecvMsg(any) error         { return nil }
+
+func TestNestedGatesSendOnePushbackWhoeverCarriesIt(t *testing.T) {
+	outer, inner := newGate(t, "outer"), newGate(t, "inner", gate.WithMaxWait(0))
+	defer fill(t, inner)()
+	info := &grpc.StreamServerInfo{FullMethod: "/a.B/C"}
+	ss := &lonelyStream{ctx: t.Context()}
+	err := grpcgate.StreamServerInterceptor(outer)(t, ss, info, func(srv any, ss grpc.ServerStream) error {
+		return grpcgate.StreamServerInterceptor(inner)(srv, ss, info, nil)
+	})
+	wantCode(t, err, codes.ResourceExhausted)
+	if got := ss.trailer.Get(pushback); len(got) != 1 {
+		t.Errorf("pushback %q, want one value", got)
+	}
+}
+
+// A goroutine of the handler may still be receiving when the handler returns. What
+// it is given then is given back at once: nobody else would.
+func TestMessageThatIsAdmittedAfterTheHandlerHoldsNothing(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		g := newGate(t, "db", gate.WithMaxWait(time.Minute))
+		release := fill(t, g)
+		p, err := gate.NewPolicy(gate.Route("*", g).Stream(gate.HoldMessage))
+		must(t, err)
+		received := make(chan error)
+		must(t, grpcgate.StreamServerInterceptor(p)(t, &lonelyStream{ctx: t.Context()},
+			&grpc.StreamServerInfo{FullMethod: "/a.B/C"},
+			func(_ any, ss grpc.ServerStream) error {
+				go func() { received <- ss.RecvMsg(nil) }()
+				synctest.Wait()
+				return nil
+			}))
+		if n := g.Waiting(); n != 1 {
+			t.Fatalf("%d waiting, want 1", n)
+		}
+		release()
+		must(t, <-received)
+		if got := g.Snapshot().Totals.Accepted; got != 2 {
+			t.Errorf("%d admitted, want the filler and the message", got)
+		}
+		wantInFlight(t, g, 0)
+	})
+}
