@@ -5,29 +5,61 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"time"
 
+	"go.opentelemetry.io/otel"
+
 	"github.com/rpcgate/rpcgate/demo/server"
 	"github.com/rpcgate/rpcgate/demo/store"
+	"github.com/rpcgate/rpcgate/demo/telemetry"
+	"github.com/rpcgate/rpcgate/gate/gatelog"
 )
 
 // drainTime is how long calls that are inside get when the server ends.
 const drainTime = 10 * time.Second
 
-// serve runs the server until ctx ends, and then lets the calls inside finish.
-func serve(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+// endTime is how long the last spans and metrics get to be sent.
+const endTime = 5 * time.Second
+
+// maxHold is how long a call may hold its place before the log and the metrics tell of it.
+const maxHold = 10 * time.Second
+
+// serveConfig is what the flags say.
+type serveConfig struct {
+	addr    string
+	gates   server.GateConfig
+	ungated bool
+	control bool
+}
+
+func serveFlags(args []string, stdout io.Writer) (c serveConfig, err error) {
 	fs := newFlags("[serve]", "serves orders and reports until it is interrupted.")
-	addr := fs.String("addr", "127.0.0.1:8080", "`address` to listen on")
+	fs.StringVar(&c.addr, "addr", "127.0.0.1:8080", "`address` to listen on")
 	db := intFlag(fs, "gate", defaultGate, 1, 100_000, "`calls` in flight at the gate in front of the database")
-	reports := intFlag(fs, "reports", 2, 1, 100_000, "`calls` in flight at the gate in front of the reports")
-	ungated := fs.Bool("ungated", false, "serve without gates")
+	reports := intFlag(fs, "reports", 1, 1, 100_000, "`calls` in flight at the gate in front of the reports")
+	fs.BoolVar(&c.ungated, "ungated", false, "serve without gates")
+	fs.BoolVar(&c.control, "control", false, "let everybody who can reach /debug/gate/ set limits there")
 	if err := parseFlags(fs, args, stdout); err != nil {
+		return serveConfig{}, err
+	}
+	c.gates = server.GateConfig{
+		DB: int64(*db), Reports: int64(*reports),
+		RetryMin: 200 * time.Millisecond, RetryMax: 600 * time.Millisecond, MaxHold: maxHold,
+	}
+	return c, nil
+}
+
+// serve runs the server until ctx ends, and then lets the calls inside finish.
+func serve(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+	c, err := serveFlags(args, stdout)
+	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", *addr)
+	listener, err := net.Listen("tcp", c.addr)
 	if err != nil {
-		return usageError(fmt.Sprintf("invalid value %q for flag -addr: %v", *addr, err))
+		return usageError(fmt.Sprintf("invalid value %q for flag -addr: %v", c.addr, err))
 	}
 	defer listener.Close()
 	seed, err := ensureSeed(ctx, stderr)
@@ -44,18 +76,42 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer st.Close()
+	log := slog.New(slog.NewTextHandler(stderr, nil))
+	seen, err := observe(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, shutdown(seen)) }()
 	var gates *server.Gates
-	if !*ungated {
-		gates, err = server.NewGates(server.GateConfig{
-			DB: int64(*db), Reports: int64(*reports),
-			RetryMin: 200 * time.Millisecond, RetryMax: 600 * time.Millisecond,
-		})
-		if err != nil {
+	if !c.ungated {
+		if gates, err = server.NewGates(c.gates); err != nil {
 			return err
 		}
+		decisions := gatelog.New(log)
+		defer decisions.Close() // writes what is left
+		gates.Observe(decisions)
 	}
 	greet(stderr, listener.Addr().String())
-	return serveUntil(ctx, server.New(st, gates, nil), listener, stderr)
+	ops := &server.Ops{Metrics: seen.Scraped, Control: c.control}
+	return serveUntil(ctx, server.New(st, gates, nil, ops), listener, stderr)
+}
+
+// observe sets OpenTelemetry up for the whole program.
+func observe(ctx context.Context, log *slog.Logger) (*telemetry.Telemetry, error) {
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("telemetry", "error", err) }))
+	t, err := telemetry.New(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t.SetGlobal()
+	return t, nil
+}
+
+// shutdown sends the last spans and metrics. ctx of the server has ended by then.
+func shutdown(t *telemetry.Telemetry) error {
+	end, cancel := context.WithTimeout(context.Background(), endTime)
+	defer cancel()
+	return t.Shutdown(end)
 }
 
 func serveUntil(ctx context.Context, s *server.Server, l net.Listener, stderr io.Writer) error {
@@ -78,6 +134,8 @@ func greet(w io.Writer, addr string) {
   curl -d '{"region": "north coast", "limit": 3}' -H 'Content-Type: application/json' \
     http://%[1]s/demo.orders.v1.OrderService/ListOpenOrders
   grpcurl -plaintext -d '{"year": 2026, "month": 11}' %[1]s demo.reports.v1.ReportService/MonthlyReport
+
+Watch the gates on http://%[1]s/debug/gate/. Also there: /healthz, and /metrics for Prometheus.
 
 `, addr)
 }

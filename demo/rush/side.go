@@ -85,7 +85,7 @@ func startServer(seed string, gates *server.Gates, o server.Observer, cleanup *c
 	if err != nil {
 		return "", err
 	}
-	s := server.New(st, gates, o)
+	s := server.New(st, gates, o, nil)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(listener) }()
 	cleanup.add(func() error {

@@ -14,12 +14,11 @@ import (
 )
 
 // newConnectHandler serves the shop and health to Connect and gRPC-Web clients.
-func newConnectHandler(s *shop, opts ...connect.HandlerOption) http.Handler {
+func newConnectHandler(s *shop, h grpchealth.Checker, opts ...connect.HandlerOption) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(ordersv1connect.NewOrderServiceHandler(&connectOrders{shop: s}, opts...))
 	mux.Handle(reportsv1connect.NewReportServiceHandler(&connectReports{shop: s}, opts...))
-	mux.Handle(grpchealth.NewHandler(grpchealth.NewStaticChecker(
-		ordersv1connect.OrderServiceName, reportsv1connect.ReportServiceName), opts...))
+	mux.Handle(grpchealth.NewHandler(h, opts...))
 	return mux
 }
 

@@ -35,16 +35,20 @@ type GateConfig struct {
 	// of the clients' deadline, so that there is time left for another try, and a multiple of the time that a call
 	// takes, so that there is room by then.
 	RetryMin, RetryMax time.Duration
+	MaxHold            time.Duration // a call that takes longer is reported; 0: none is
 }
 
 // NewGates returns the gates of one server.
 func NewGates(c GateConfig) (*Gates, error) {
-	retry := gate.WithRetryDelay(c.RetryMin, c.RetryMax)
-	db, err := gate.New("db", c.DB, gate.WithMaxWait(MaxWait), retry)
+	opts := []gate.Option{gate.WithMaxWait(MaxWait), gate.WithRetryDelay(c.RetryMin, c.RetryMax)}
+	if c.MaxHold != 0 {
+		opts = append(opts, gate.WithMaxHold(c.MaxHold))
+	}
+	db, err := gate.New("db", c.DB, opts...)
 	if err != nil {
 		return nil, err
 	}
-	reports, err := gate.New("reports", c.Reports, gate.WithMaxWait(MaxWait), retry)
+	reports, err := gate.New("reports", c.Reports, opts...)
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +60,21 @@ func NewGates(c GateConfig) (*Gates, error) {
 		return nil, err
 	}
 	return &Gates{DB: db, Reports: reports, policy: policy}, nil
+}
+
+// all returns the gates.
+func (g *Gates) all() []*gate.Gate {
+	if g == nil {
+		return nil
+	}
+	return []*gate.Gate{g.DB, g.Reports}
+}
+
+// Observe tells o of every call that comes to a gate.
+func (g *Gates) Observe(o gate.Observer) {
+	for _, each := range g.all() {
+		each.Observe(o)
+	}
 }
 
 func (g *Gates) grpcOptions() []grpc.ServerOption {
@@ -74,12 +93,10 @@ func (g *Gates) connectOptions() []connect.HandlerOption {
 
 // drain closes the gates and waits until everybody has left.
 func (g *Gates) drain(ctx context.Context) error {
-	if g == nil {
-		return nil
-	}
 	var all sync.WaitGroup
-	var errs [2]error
-	for i, each := range []*gate.Gate{g.DB, g.Reports} {
+	gates := g.all()
+	errs := make([]error, len(gates))
+	for i, each := range gates {
 		all.Go(func() {
 			if err := each.Drain(ctx); err != nil {
 				errs[i] = fmt.Errorf("drain gate %s with %d in flight: %w", each.Name(), each.InFlight(), err)
@@ -87,5 +104,5 @@ func (g *Gates) drain(ctx context.Context) error {
 		})
 	}
 	all.Wait()
-	return errors.Join(errs[:]...)
+	return errors.Join(errs...)
 }

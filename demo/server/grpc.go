@@ -13,11 +13,11 @@ import (
 )
 
 // newGRPCServer serves the shop, health and reflection to gRPC clients.
-func newGRPCServer(s *shop, opts ...grpc.ServerOption) *grpc.Server {
+func newGRPCServer(s *shop, h *health.Server, opts ...grpc.ServerOption) *grpc.Server {
 	g := grpc.NewServer(opts...)
 	ordersv1.RegisterOrderServiceServer(g, &grpcOrders{shop: s})
 	reportsv1.RegisterReportServiceServer(g, &grpcReports{shop: s})
-	healthv1.RegisterHealthServer(g, health.NewServer())
+	healthv1.RegisterHealthServer(g, h)
 	reflection.Register(g)
 	return g
 }

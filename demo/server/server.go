@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
 
 	"github.com/rpcgate/rpcgate/demo/store"
+	"github.com/rpcgate/rpcgate/gate/gatedebug"
 )
 
 // Pool is how many database connections the demo has. 20 is a usual size for a pool, and far more than its database
@@ -19,28 +21,35 @@ const Pool = 20
 
 // Server is the demo's server.
 type Server struct {
-	gates *Gates
-	grpc  *grpc.Server
-	http  *http.Server
-	end   context.CancelFunc // of calls that would never end by themselves: see endable
+	gates  *Gates
+	health http.Handler // of the gates
+	probed *health.Server
+	grpc   *grpc.Server
+	http   *http.Server
+	ended  context.Context    // is done when the server ends
+	end    context.CancelFunc // of calls that would never end by themselves: see endable
 }
 
 // New returns a server of the orders in st. Without gates (nil) every call reaches the database at once, or at least
-// its pool. The observer may be nil.
-func New(st *store.Store, gates *Gates, observe Observer) *Server {
+// its pool. The observer may be nil, and so may be ops.
+func New(st *store.Store, gates *Gates, observe Observer, ops *Ops) *Server {
 	if observe == nil {
 		observe = func(string) func() { return func() {} }
 	}
 	s := &shop{store: st, observe: observe, now: time.Now}
-	g := newGRPCServer(s, gates.grpcOptions()...)
-	c := newConnectHandler(s, gates.connectOptions()...)
+	probed, healthz := health.NewServer(), gatedebug.Health(gates.all()...)
+	g := newGRPCServer(s, probed, append(ops.grpcOptions(), gates.grpcOptions()...)...)
+	c := newConnectHandler(s, newConnectHealth(healthz), append(ops.connectOptions(), gates.connectOptions()...)...)
 	ended, end := context.WithCancel(context.Background())
 	return &Server{
-		gates: gates,
-		grpc:  g,
-		end:   end,
+		gates:  gates,
+		health: healthz,
+		probed: probed,
+		grpc:   g,
+		ended:  ended,
+		end:    end,
 		http: &http.Server{
-			Handler:           endable(ended, split(trailersOnly(g), c)),
+			Handler:           endable(ended, split(trailersOnly(g), ops.mount(c, healthz, gates.all()))),
 			Protocols:         protocols(),
 			HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 1000},
 			ReadHeaderTimeout: 5 * time.Second,
@@ -93,6 +102,7 @@ func endable(ended context.Context, next http.Handler) http.Handler {
 
 // Serve answers on l until Shutdown, and then returns nil.
 func (s *Server) Serve(l net.Listener) error {
+	go grpcHealth(s.ended, s.probed, s.health)
 	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}

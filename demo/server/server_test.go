@@ -182,7 +182,7 @@ func start(t *testing.T, gates *server.Gates, observe server.Observer) (s *serve
 	if err != nil {
 		t.Fatal(err)
 	}
-	s = server.New(st, gates, observe)
+	s = server.New(st, gates, observe, nil)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	t.Cleanup(func() {

@@ -1,0 +1,60 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"connectrpc.com/grpchealth"
+	"google.golang.org/grpc/health"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/rpcgate/rpcgate/gen/demo/orders/v1/ordersv1connect"
+	"github.com/rpcgate/rpcgate/gen/demo/reports/v1/reportsv1connect"
+)
+
+// HealthOfGates is the name under which the health services tell of the gates: SERVING unless one of them is degraded.
+// The server itself stays SERVING: it must not be taken out of service, or even restarted, for being busy.
+const HealthOfGates = "gate"
+
+// healthEvery is how old the answer about the gates may be.
+const healthEvery = 500 * time.Millisecond
+
+// grpcHealth keeps the gRPC health service up to date until ctx ends.
+func grpcHealth(ctx context.Context, service *health.Server, gates http.Handler) {
+	tick := time.NewTicker(healthEvery)
+	defer tick.Stop()
+	for {
+		now := healthv1.HealthCheckResponse_SERVING
+		if degraded(gates) {
+			now = healthv1.HealthCheckResponse_NOT_SERVING
+		}
+		service.SetServingStatus(HealthOfGates, now)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// connectHealth is the same for Connect, which asks when it is asked.
+type connectHealth struct {
+	services grpchealth.Checker
+	gates    http.Handler
+}
+
+func newConnectHealth(gates http.Handler) *connectHealth {
+	return &connectHealth{gates: gates, services: grpchealth.NewStaticChecker(
+		ordersv1connect.OrderServiceName, reportsv1connect.ReportServiceName)}
+}
+
+func (h *connectHealth) Check(ctx context.Context, req *grpchealth.CheckRequest) (*grpchealth.CheckResponse, error) {
+	if req.Service != HealthOfGates {
+		return h.services.Check(ctx, req)
+	}
+	if degraded(h.gates) {
+		return &grpchealth.CheckResponse{Status: grpchealth.StatusNotServing}, nil
+	}
+	return &grpchealth.CheckResponse{Status: grpchealth.StatusServing}, nil
+}

@@ -1,0 +1,95 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+
+	"connectrpc.com/connect"
+	"connectrpc.com/otelconnect"
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/grpc"
+
+	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/gate/gatedebug"
+)
+
+// Ops is what a server offers to those who run it, next to its calls. None of it is gated: it answers when the gates
+// do not. A nil *Ops is a server without.
+type Ops struct {
+	Metrics http.Handler // for Prometheus
+	Control bool         // lets the live page set limits
+}
+
+// grpcOptions give every call a span and metrics, of the global providers.
+func (o *Ops) grpcOptions() []grpc.ServerOption {
+	if o == nil {
+		return nil
+	}
+	return []grpc.ServerOption{grpc.StatsHandler(otelgrpc.NewServerHandler())}
+}
+
+// connectOptions are the same for Connect. They come before those of the gates, so that the span is there when a gate
+// decides.
+func (o *Ops) connectOptions() []connect.HandlerOption {
+	if o == nil {
+		return nil
+	}
+	// WithTrustRemote: the span is part of the caller's trace, as it is with gRPC.
+	tracing, err := otelconnect.NewInterceptor(otelconnect.WithTrustRemote())
+	if err != nil { // an option of ours is wrong
+		panic(err)
+	}
+	return []connect.HandlerOption{connect.WithInterceptors(tracing)}
+}
+
+// mount adds the pages to the calls.
+func (o *Ops) mount(calls, health http.Handler, gates []*gate.Gate) http.Handler {
+	if o == nil {
+		return calls
+	}
+	opts := []gatedebug.Option{gatedebug.WithTraceID(traceID)}
+	if o.Control {
+		opts = append(opts, gatedebug.WithControl())
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", calls)
+	mux.Handle("/debug/gate/", gatedebug.New(gates, opts...))
+	mux.Handle("/healthz", health)
+	mux.Handle("/metrics", o.Metrics)
+	return mux
+}
+
+func traceID(ctx context.Context) string {
+	if span := trace.SpanContextFromContext(ctx); span.HasTraceID() {
+		return span.TraceID().String()
+	}
+	return ""
+}
+
+// degraded asks the handler of /healthz, so that probes of all kinds are told the same.
+func degraded(health http.Handler) bool {
+	var answer answerBuffer
+	r, err := http.NewRequest(http.MethodGet, "/healthz", nil)
+	if err != nil { // not with these arguments
+		panic(err)
+	}
+	health.ServeHTTP(&answer, r)
+	return bytes.HasPrefix(answer.Bytes(), []byte(`{"status":"`+gatedebug.StatusDegraded+`"`))
+}
+
+// answerBuffer is a response that stays here.
+type answerBuffer struct {
+	bytes.Buffer
+	header http.Header
+}
+
+func (a *answerBuffer) Header() http.Header {
+	if a.header == nil {
+		a.header = http.Header{}
+	}
+	return a.header
+}
+
+func (*answerBuffer) WriteHeader(int) {}

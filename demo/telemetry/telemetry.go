@@ -1,0 +1,116 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/otlptranslator"
+	"go.opentelemetry.io/contrib/exporters/autoexport"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/propagation"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// ServiceName is how backends know the demo, unless OTEL_SERVICE_NAME says something else.
+const ServiceName = "rpcgate-demo"
+
+// Telemetry is what has been set up.
+type Telemetry struct {
+	Meters  *sdkmetric.MeterProvider
+	Traces  *sdktrace.TracerProvider
+	Scraped http.Handler // the metrics, for Prometheus
+}
+
+// New sets the providers up, by the environment.
+func New(ctx context.Context) (*Telemetry, error) {
+	res, err := resource.New(ctx,
+		resource.WithTelemetrySDK(),
+		resource.WithAttributes(attribute.String("service.name", ServiceName)),
+		resource.WithFromEnv()) // the last one wins
+	if err != nil {
+		return nil, fmt.Errorf("resource of the telemetry: %w", err)
+	}
+	t := new(Telemetry)
+	if t.Traces, err = newTraces(ctx, res); err != nil {
+		return nil, err
+	}
+	if t.Meters, t.Scraped, err = newMeters(ctx, res); err != nil {
+		return nil, errors.Join(err, t.Traces.Shutdown(ctx))
+	}
+	return t, nil
+}
+
+// SetGlobal makes the providers those that libraries find.
+func (t *Telemetry) SetGlobal() {
+	otel.SetTracerProvider(t.Traces)
+	otel.SetMeterProvider(t.Meters)
+	otel.SetTextMapPropagator(propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}))
+}
+
+// Shutdown sends what has not been sent yet.
+func (t *Telemetry) Shutdown(ctx context.Context) error {
+	if err := errors.Join(t.Traces.Shutdown(ctx), t.Meters.Shutdown(ctx)); err != nil {
+		return fmt.Errorf("send the last of the telemetry: %w", err)
+	}
+	return nil
+}
+
+// newTraces returns a provider whose spans have ids, for the logs and the live page, even where nobody wants the spans.
+func newTraces(ctx context.Context, res *resource.Resource) (*sdktrace.TracerProvider, error) {
+	opts := []sdktrace.TracerProviderOption{sdktrace.WithResource(res)}
+	if wanted("TRACES") {
+		exporter, err := autoexport.NewSpanExporter(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("export of traces: %w", err)
+		}
+		if !autoexport.IsNoneSpanExporter(exporter) {
+			opts = append(opts, sdktrace.WithBatcher(exporter))
+		}
+	}
+	return sdktrace.NewTracerProvider(opts...), nil
+}
+
+func newMeters(ctx context.Context, res *resource.Resource) (*sdkmetric.MeterProvider, http.Handler, error) {
+	registry := prometheus.NewRegistry()
+	scraped, err := otelprometheus.New(otelprometheus.WithRegisterer(registry),
+		// The names that every Prometheus understands: gate.wait.duration is gate_wait_duration_seconds.
+		otelprometheus.WithTranslationStrategy(otlptranslator.UnderscoreEscapingWithSuffixes))
+	if err != nil {
+		return nil, nil, fmt.Errorf("metrics for Prometheus: %w", err)
+	}
+	opts := []sdkmetric.Option{sdkmetric.WithResource(res), sdkmetric.WithReader(scraped)}
+	if wanted("METRICS") {
+		reader, err := autoexport.NewMetricReader(ctx)
+		if err != nil {
+			return nil, nil, fmt.Errorf("export of metrics: %w", err)
+		}
+		opts = append(opts, sdkmetric.WithReader(reader))
+	}
+	handler := promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true}) // with exemplars
+	return sdkmetric.NewMeterProvider(opts...), handler, nil
+}
+
+// wanted reports whether the environment says anything about where the signal goes. The default of the exporters is
+// to dial localhost, which is not what somebody expects who only starts a demo.
+func wanted(signal string) bool {
+	if os.Getenv("OTEL_SDK_DISABLED") == "true" {
+		return false
+	}
+	for _, name := range []string{
+		"OTEL_" + signal + "_EXPORTER", "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_" + signal + "_ENDPOINT",
+	} {
+		if os.Getenv(name) != "" {
+			return true
+		}
+	}
+	return false
+}
