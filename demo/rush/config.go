@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	reportsGate = 2 // reports in flight
+	reportsGate = 1 // reports in flight: fewer than the database's gate lets in, to leave room for orders
 	desksPerTen = 7 // of ten clients so many use gRPC, the others Connect
 
 	// What every desk asks for: all that is open in its region, which is fewer orders than that.
