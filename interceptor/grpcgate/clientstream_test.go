@@ -201,3 +201,30 @@ func TestClientsStreamKeepsItsPlaceOverAttemptsFurtherIn(t *testing.T) {
 		wantInFlight(t, g, 0)
 	})
 }
+
+func TestClientsStreamThatCannotBeOpenedGivesThePlaceBack(t *testing.T) {
+	for name, streamer := range map[string]grpc.Streamer{
+		"error": func(context.Context, *grpc.StreamDesc, *grpc.ClientConn, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+			return nil, errors.New("failed on purpose")
+		},
+		"panic": func(context.Context, *grpc.StreamDesc, *grpc.ClientConn, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+			panic("broken on purpose")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGate(t, "downstream")
+			defer func() {
+				if r := recover(); (r != nil) != (name == "panic") {
+					t.Errorf("recovered %v", r)
+				}
+				if n := g.InFlight(); n != 0 {
+					t.Errorf("%d in flight", n)
+				}
+			}()
+			_, err := grpcgate.StreamClientInterceptor(g)(t.Context(), &grpc.StreamDesc{}, nil, "/a.B/C", streamer)
+			if err == nil {
+				t.Error("no error")
+			}
+		})
+	}
+}
