@@ -207,6 +207,19 @@ func TestDryRunClampsCostsAndNeverOverflows(t *testing.T) {
 	}
 }
 
+func TestADryRunThatBeginsMeanwhileIsHeeded(t *testing.T) {
+	g := newGate(t, 1, gate.WithMaxWait(0))
+	holder := acquire(t, g, gate.Call{})
+	ctx := stubContext{context.Background(), func() error {
+		g.SetDryRun(true) // as the gate asks, with its verdict already made
+		return nil
+	}}
+	if err := g.RefuseEarly(ctx, gate.Call{}); err != nil {
+		t.Errorf("a gate in a dry run refused: %v", err)
+	}
+	holder.Release()
+}
+
 func TestDryRunNeverAbandonsWhomItLetPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t, 1, gate.WithDryRun())
