@@ -66,9 +66,9 @@ func isGRPC(r *http.Request) bool {
 // mediaType is a content type without parameters, in lower case.
 func mediaType(contentType string) string {
 	if i := strings.IndexByte(contentType, ';'); i >= 0 {
-		contentType = strings.TrimSpace(contentType[:i])
+		contentType = contentType[:i]
 	}
-	return strings.ToLower(contentType)
+	return strings.ToLower(strings.TrimSpace(contentType))
 }
 
 // first is the first value of a key in canonical form.
