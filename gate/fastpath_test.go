@@ -71,6 +71,10 @@ func TestHandOffAllocatesNothing(t *testing.T) {
 			turn <- struct{}{}
 		}
 	}()
+	defer func() {
+		close(turn)
+		<-done
+	}()
 	wantAllocs(t, "hand-off", 0, func() {
 		lease, err := g.Acquire(ctx, gate.Call{})
 		if err != nil {
@@ -83,15 +87,12 @@ func TestHandOffAllocatesNothing(t *testing.T) {
 		lease.Release()
 		<-turn
 	})
-	close(turn)
-	<-done
 }
 
 func TestARefusalAllocatesOnlyItsRejection(t *testing.T) {
 	g := newGate(t, 1)
-	holder := acquire(t, g, gate.Call{})
+	defer acquire(t, g, gate.Call{}).Release() // deferred, for wantAllocs may skip
 	wantAllocs(t, "refusal", 1, func() { _, _ = g.TryAcquire(gate.Call{RequestID: "1"}) })
-	holder.Release()
 }
 
 // TestNoClockIsReadWhenThereIsNoWait reads the source: of the functions that an admission and a release without a wait
