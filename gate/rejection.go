@@ -1,6 +1,8 @@
 package gate
 
 import (
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -58,5 +60,8 @@ func (r *Rejection) Is(target error) bool {
 // newRequestID makes the id of a rejected call that came without one. It only
 // has to be unlikely to repeat, so that logs and clients can be matched.
 func newRequestID() string {
-	return fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64())
+	var id [16]byte
+	binary.LittleEndian.PutUint64(id[:8], rand.Uint64())
+	binary.LittleEndian.PutUint64(id[8:], rand.Uint64())
+	return hex.EncodeToString(id[:])
 }

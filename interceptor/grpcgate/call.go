@@ -37,8 +37,7 @@ func (s *server) look(ctx context.Context, call gate.Call, req any) gate.Call {
 // server the gate.Caller of all its calls, so that only those that somebody
 // looks at pay for it.
 func (s *server) Identify(ctx context.Context) (requestID, remoteIP string) {
-	md := incoming{ctx}
-	requestID = host.RequestID(md)
+	requestID = host.CleanRequestID(first(metadata.ValueFromIncomingContext(ctx, host.RequestIDHeader)))
 	p, ok := peer.FromContext(ctx)
 	if !ok || p.Addr == nil {
 		return requestID, ""
@@ -47,7 +46,7 @@ func (s *server) Identify(ctx context.Context) (requestID, remoteIP string) {
 		return requestID, tcp.AddrPort().Addr().Unmap().String()
 	}
 	// ServeHTTP has a type of its own, others may have, too.
-	return requestID, s.host.RemoteIP(p.Addr.String(), md)
+	return requestID, s.host.RemoteIP(p.Addr.String(), incoming{ctx})
 }
 
 // incoming is the metadata that the caller sent.

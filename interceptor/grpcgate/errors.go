@@ -28,6 +28,12 @@ func (e *refused) GRPCStatus() *status.Status { return e.status }
 func (e *refused) Error() string              { return e.status.String() }
 func (e *refused) Unwrap() error              { return e.cause }
 
+// statusError is an error that grpc-go sends as the status it has.
+type statusError interface {
+	error
+	GRPCStatus() *status.Status
+}
+
 // failed is any other error that kept a call from being admitted.
 type failed struct {
 	status *status.Status
@@ -39,7 +45,9 @@ func (e *failed) Error() string              { return e.status.String() }
 func (e *failed) Unwrap() error              { return e.cause }
 
 func newRefused(r refusal.Refusal, cause error) *refused {
-	return &refused{status: status.FromProto(details.Status(r)), refusal: r, cause: cause, local: r.IsLocal()}
+	loan := details.Borrow(r)
+	defer loan.Return()
+	return &refused{status: status.FromProto(loan.Status()), refusal: r, cause: cause, local: r.IsLocal()}
 }
 
 // notAdmitted is the error of a call or a message that the gate did not admit:
@@ -69,8 +77,7 @@ func failure(err error) error {
 // client's gate were made for this process and are told as the server's own; and
 // whoever gave the error a status of his own has decided what clients see.
 func (s *server) refusalOf(ctx context.Context, err error) (*refused, bool) {
-	var known interface{ GRPCStatus() *status.Status }
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[statusError](err); ok {
 		r, ok := known.(*refused)
 		switch {
 		case !ok || r.told:
@@ -139,6 +146,6 @@ func tell(ctx context.Context, stream grpc.ServerStream, r *refused) error {
 // these at once, or the gate is in vain. The *[gate.Rejection] in err, which
 // [errors.As] finds, has the delay.
 func IsLocal(err error) bool {
-	var r *refused
-	return errors.As(err, &r) && r.local
+	r, ok := errors.AsType[*refused](err)
+	return ok && r.local
 }

@@ -151,8 +151,8 @@ func (h *Host) RefuseEarly(ctx context.Context, call gate.Call) error {
 // Refusal says how the caller is told of err. It reports false if err is no
 // rejection.
 func (h *Host) Refusal(ctx context.Context, err error) (refusal.Refusal, bool) {
-	r, ok := err.(*gate.Rejection) // as a gate returns it; errors.As takes longer
-	if !ok && !errors.As(err, &r) {
+	r, ok := errors.AsType[*gate.Rejection](err)
+	if !ok {
 		return refusal.Refusal{}, false
 	}
 	return refusal.New(ctx, r, h.StateInDetails), true

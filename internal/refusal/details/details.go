@@ -53,13 +53,19 @@ func Packed(r refusal.Refusal) []*anypb.Any {
 	}
 }
 
-// packRetryInfo packs RetryInfo{retry_delay = 1: Duration{seconds = 1, nanos = 2}}.
+// maxDuration is the size of the longest Duration: two tags, an int64 and a
+// positive int32.
+const maxDuration = 1 + 10 + 1 + 5
+
 func packRetryInfo(d time.Duration) []byte {
-	const longest = 1 + 10 + 1 + 5 // two tags, an int64 and a positive int32
-	duration := make([]byte, 0, longest)
+	return appendRetryInfo(make([]byte, 0, 2+maxDuration), make([]byte, 0, maxDuration), d)
+}
+
+// appendRetryInfo appends RetryInfo{retry_delay = 1: Duration{seconds = 1, nanos =
+// 2}}, which it puts together in duration.
+func appendRetryInfo(b, duration []byte, d time.Duration) []byte {
 	duration = appendVarint(duration, 1, uint64(d/time.Second))
 	duration = appendVarint(duration, 2, uint64(d%time.Second))
-	b := make([]byte, 0, 2+longest)
 	b = protowire.AppendTag(b, 1, protowire.BytesType)
 	return protowire.AppendBytes(b, duration)
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/rpcgate/rpcgate/gate"
@@ -69,6 +70,21 @@ func TestAppendedStatusIsThatOfTheMessage(t *testing.T) {
 		}
 		if got := Append(nil, r); string(got) != string(want) {
 			t.Errorf("%s: appended %x, want %x", name, got, want)
+		}
+	}
+}
+
+// What is borrowed next must not change what was copied before.
+func TestBorrowedStatusIsThatOfTheMessage(t *testing.T) {
+	copies := map[string]*spb.Status{}
+	for name, r := range refusals(t) {
+		loan := Borrow(r)
+		copies[name] = proto.CloneOf(loan.Status())
+		loan.Return()
+	}
+	for name, r := range refusals(t) {
+		if want := Status(r); !proto.Equal(copies[name], want) {
+			t.Errorf("%s: borrowed %v, want %v", name, copies[name], want)
 		}
 	}
 }
