@@ -129,8 +129,9 @@ func serveUntil(ctx context.Context, s *server.Server, l net.Listener, stderr io
 }
 
 func greet(w io.Writer, addr string) {
-	fmt.Fprintf(w, `demo: gRPC, gRPC-Web and Connect on http://%[1]s; Ctrl-C ends it. Try
+	fmt.Fprintf(w, `demo: gRPC, gRPC-Web, Connect and REST on http://%[1]s; Ctrl-C ends it. Try
 
+  curl 'http://%[1]s/v1/orders?state=open&limit=3'
   curl -d '{"region": "north coast", "limit": 3}' -H 'Content-Type: application/json' \
     http://%[1]s/demo.orders.v1.OrderService/ListOpenOrders
   grpcurl -plaintext -d '{"year": 2026, "month": 11}' %[1]s demo.reports.v1.ReportService/MonthlyReport

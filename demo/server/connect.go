@@ -13,10 +13,12 @@ import (
 	"github.com/rpcgate/rpcgate/gen/demo/reports/v1/reportsv1connect"
 )
 
-// newConnectHandler serves the shop and health to Connect and gRPC-Web clients.
+// newConnectHandler serves the shop and health to Connect, gRPC-Web and REST clients.
 func newConnectHandler(s *shop, h grpchealth.Checker, opts ...connect.HandlerOption) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle(ordersv1connect.NewOrderServiceHandler(&connectOrders{shop: s}, opts...))
+	ordersPath, orders := ordersv1connect.NewOrderServiceHandler(&connectOrders{shop: s}, opts...)
+	mux.Handle(ordersPath, orders)
+	mux.Handle(restPath, newRESTHandler(ordersPath, orders))
 	mux.Handle(reportsv1connect.NewReportServiceHandler(&connectReports{shop: s}, opts...))
 	mux.Handle(grpchealth.NewHandler(h, opts...))
 	return mux

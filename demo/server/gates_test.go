@@ -60,7 +60,7 @@ func TestReportsNeedBothGates(t *testing.T) {
 	}
 }
 
-// A gRPC client retries a refusal only if it comes in the right frames, which is what trailersOnly is for.
+// A gRPC client retries a refusal only if it comes in the right frames, which is what connectgate.TrailersOnly is for.
 func TestGRPCClientsRetry(t *testing.T) {
 	t.Parallel()
 	g := gates(t)

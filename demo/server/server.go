@@ -13,6 +13,7 @@ import (
 
 	"github.com/rpcgate/rpcgate/demo/store"
 	"github.com/rpcgate/rpcgate/gate/gatedebug"
+	"github.com/rpcgate/rpcgate/interceptor/connectgate"
 )
 
 // Pool is how many database connections the demo has. 20 is a usual size for a pool, and far more than its database
@@ -49,7 +50,7 @@ func New(st *store.Store, gates *Gates, observe Observer, ops *Ops) *Server {
 		ended:  ended,
 		end:    end,
 		http: &http.Server{
-			Handler:           endable(ended, split(trailersOnly(g), ops.mount(c, healthz, gates.all()))),
+			Handler:           endable(ended, connectgate.TrailersOnly(split(g, ops.mount(c, healthz, gates.all())))),
 			Protocols:         protocols(),
 			HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 1000},
 			ReadHeaderTimeout: 5 * time.Second,
@@ -70,7 +71,8 @@ func protocols() *http.Protocols {
 // It decides by request. The other way to share a port, giving a whole connection to one host after a look at its
 // first request (cmux), is wrong as soon as a proxy in front mixes clients on one connection, and to see that first
 // request it has to send HTTP/2 settings of its own, whose acknowledgement net/http then takes for an attack. The
-// price is that grpc.Server runs behind net/http, slower than on a listener of its own and with trailersOnly around it.
+// price is that grpc.Server runs behind net/http, slower than on a listener of its own and with connectgate.TrailersOnly around it, without
+// which gRPC clients would not retry what it refuses.
 func split(grpcHost, rest http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor == 2 && isGRPC(r.Header.Get("Content-Type")) {
