@@ -95,7 +95,11 @@ func (w *heldWriter) finish() {
 		headers = h.Clone()
 	}
 	trailers := trailersOf(headers, h)
-	if status := first(trailers, grpcStatusKey); status == "" || status == "0" {
+	status := first(trailers, grpcStatusKey)
+	// Who has set response headers of his own, and does not say when to retry,
+	// gets them apart from the trailers, as clients of a grpc-go server do.
+	told := len(trailers[pushbackKey]) > 0
+	if status == "" || status == "0" || !told && hasOwnHeaders(headers, trailers) {
 		w.send()
 		return
 	}
@@ -181,3 +185,17 @@ type unflushable struct{ http.ResponseWriter }
 
 // Unwrap is for [http.ResponseController].
 func (w unflushable) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// hasOwnHeaders reports whether there are headers that the protocol does not set
+// by itself and that are no trailers.
+func hasOwnHeaders(headers, trailers http.Header) bool {
+	for key := range headers {
+		switch {
+		case key == trailerKey, key == "Content-Type", key == "Date", trailers[key] != nil:
+		case strings.HasPrefix(key, "Grpc-"), strings.HasPrefix(key, http.TrailerPrefix):
+		default:
+			return true
+		}
+	}
+	return false
+}

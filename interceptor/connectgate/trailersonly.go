@@ -14,9 +14,10 @@ import "net/http"
 // them, trailers, because net/http was thought to allow nothing else. So clients
 // do not retry, whatever their policy and the server's pushback say. TrailersOnly
 // holds the headers of a gRPC response back until a message follows them. If the
-// call ends with an error before that, its trailers are sent as headers, together
-// with what response headers there are: a client finds all of them in the
-// trailer, as it does with grpc-go's own server.
+// call ends with an error before that, its trailers are sent as headers. A
+// refusal is sent together with what response headers there are, which a client
+// then finds in the trailer; any other error of a handler that has set headers
+// of its own is sent as before, headers and trailers apart.
 //
 // Everything else is as without it: calls that send messages or succeed, headers
 // that a handler sends ahead of its messages, gRPC-Web and Connect calls,
