@@ -2,8 +2,11 @@
 // result as a table in Markdown:
 //
 //	go run ./internal/conformance/matrix
+//	go run ./internal/conformance/matrix -write README.md
+//	go run ./internal/conformance/matrix -check README.md
 //
-// It exits with 1 if a host breaks a promise.
+// It exits with 1 if a host breaks a promise, or if -check finds another table
+// in the file.
 package main
 
 import (
@@ -11,6 +14,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -22,6 +26,9 @@ import (
 )
 
 func main() {
+	write := flag.String("write", "", "put the table into `file`, between its marks")
+	check := flag.String("check", "", "compare the table with that in `file`")
+	flag.Parse()
 	out, testErr := exec.Command("go", "test", "-count=1", "-run=^TestConformance$", "-json",
 		"github.com/rpcgate/rpcgate/internal/conformance/...",
 		"github.com/rpcgate/rpcgate/interceptor/...").Output()
@@ -30,9 +37,17 @@ func main() {
 		fmt.Fprintln(os.Stderr, "matrix:", err)
 		os.Exit(1)
 	}
-	m.print(os.Stdout)
+	var table strings.Builder
+	m.print(&table)
+	fmt.Print(table.String())
+	if testErr == nil && *write != "" {
+		testErr = writeTable(*write, table.String())
+	}
+	if testErr == nil && *check != "" {
+		testErr = checkTable(*check, table.String())
+	}
 	if testErr != nil {
-		fmt.Fprintln(os.Stderr, "matrix: go test:", testErr)
+		fmt.Fprintln(os.Stderr, "matrix:", testErr)
 		os.Exit(1)
 	}
 }
