@@ -12,7 +12,8 @@ func (g *Gate) release(s *slot, serial uint64) {
 	switch {
 	case s.serial != serial:
 		g.mu.Unlock()
-	case s.noted || s.outer.slot != nil || s.keyCost != 0 || g.queue.total != 0 || g.draining:
+	case s.observed || s.state != slotHolding || s.outer.slot != nil || s.keyCost != 0 ||
+		g.queue.total != 0 || g.draining:
 		g.releaseSlow(s)
 	default:
 		g.inFlight -= s.cost
