@@ -1,7 +1,7 @@
 // Line charts on a canvas, written by hand.
 
 import { ceiling, colors, context } from "./canvas.js";
-import { amount, clockTime, count, el, minuteTime, setText } from "./dom.js";
+import { amount, clockTime, compact, count, el, minuteTime, setText } from "./dom.js";
 
 // cursor is the moment that somebody points at, in all charts at once.
 const cursor = { t: null, charts: new Set() };
@@ -113,7 +113,9 @@ export class Chart {
       g.moveTo(this.left, line);
       g.lineTo(width, line);
       g.stroke();
-      if (v > 0 || top > 0) g.fillText(v === 0 ? "0" : this.format(v), this.left - 6, line);
+      // The space beside the chart is for five characters.
+      const label = v === 0 ? "0" : v >= 1e4 ? compact(v) : this.format(v);
+      if (v > 0 || top > 0) g.fillText(label, this.left - 6, line);
     }
     g.textBaseline = "alphabetic";
     g.textAlign = "center";
