@@ -47,8 +47,10 @@ const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const tenth = new Intl.NumberFormat("en", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
-// count shows a whole number; large ones get a unit.
+// compact shows a large number with a unit.
 export const compact = (n) => short.format(n);
+
+// count shows a whole number; large ones get a unit.
 export const count = (n) => (n == null ? "–" : n >= 1e5 ? short.format(n) : whole.format(n));
 
 // amount shows a rate or a time: with one decimal while it is small.
