@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strings"
 	"testing"
@@ -106,6 +107,11 @@ func TestAnswerToHEADIsThatToGETWithoutTheBody(t *testing.T) {
 			if body != "" || head.StatusCode != get.StatusCode || fmt.Sprint(head.Header) != fmt.Sprint(get.Header) {
 				t.Errorf("HEAD got %s, %v and body %q; GET got %s, %v", head.Status, head.Header, body, get.Status, get.Header)
 			}
+		}
+		w := httptest.NewRecorder() // which lets a body pass
+		httpgate.NewMiddleware(g)(http.HandlerFunc(ok)).ServeHTTP(w, httptest.NewRequest(http.MethodHead, "/", nil))
+		if w.Body.Len() != 0 {
+			t.Errorf("a body was written: %s", w.Body)
 		}
 	})
 }
