@@ -64,11 +64,7 @@ func (i *interceptorV1) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 			}
 			return res, err
 		}
-		call := i.call(ctx, spec.Procedure, req.Peer().Addr, req.Header())
-		if i.host.NeedsRequest() {
-			call = i.host.Weigh(ctx, call, req.Any())
-		}
-		admitted, lease, err := i.host.Acquire(ctx, call)
+		admitted, lease, err := i.host.Acquire(ctx, i.unaryCall(ctx, spec.Procedure, req))
 		if err != nil {
 			return nil, i.notAdmitted(ctx, unaryResponder(ctx), err)
 		}
@@ -113,7 +109,36 @@ func (i *interceptorV1) WrapStreamingHandler(next connect.StreamingHandlerFunc) 
 	}
 }
 
-// call is what the gate is told about a call.
+// unaryCall is what the gate is told about a unary call.
+func (i *interceptorV1) unaryCall(ctx context.Context, route string, req connect.AnyRequest) gate.Call {
+	header := req.Header()
+	call := gate.Call{Route: route, RequestID: requestID(header)}
+	if len(i.host.TrustedProxies) > 0 {
+		call.RemoteIP = i.host.RemoteIP(req.Peer().Addr, header)
+	} else {
+		call.Caller = i
+	}
+	if i.host.NeedsMetadata() {
+		call = i.host.Complete(ctx, call, header)
+	}
+	if i.host.NeedsRequest() {
+		call = i.host.Weigh(ctx, call, req.Any())
+	}
+	return call
+}
+
+// Identify finds the address of the caller. It makes the interceptor the
+// gate.Caller of its unary calls, so that only those that somebody looks at pay
+// for it. It does not look at the headers, which are the handler's by then.
+func (i *interceptorV1) Identify(ctx context.Context) (requestID, remoteIP string) {
+	if info, ok := connect.CallInfoForHandlerContext(ctx); ok {
+		remoteIP = i.host.RemoteIP(info.Peer().Addr, nil)
+	}
+	return "", remoteIP
+}
+
+// call is what the gate is told about a stream, which has nothing in its context
+// yet that Identify could look at.
 func (i *interceptorV1) call(ctx context.Context, route, peer string, header http.Header) gate.Call {
 	call := gate.Call{Route: route, RequestID: requestID(header), RemoteIP: i.host.RemoteIP(peer, header)}
 	if i.host.NeedsMetadata() {

@@ -68,16 +68,40 @@ func (s *serverV2) call(ctx context.Context, spec connectv2.Spec) gate.Call {
 	}
 	header := info.RequestHeader()
 	call.RequestID = host.CleanRequestID(header.Get(requestIDKey))
-	call.RemoteIP = s.host.RemoteIP(info.PeerAddr, header)
-	if length := header.Get("Content-Length"); length != "" {
-		if size, err := strconv.ParseInt(length, 10, 64); err == nil && size > 0 {
-			call.Size = size
-		}
+	if len(s.host.TrustedProxies) > 0 {
+		call.RemoteIP = s.host.RemoteIP(info.PeerAddr, header)
+	} else {
+		call.Caller = s
+	}
+	if info.Protocol == protocolConnect { // gRPC's clients do not say it
+		call.Size = contentLength(header)
 	}
 	if s.host.NeedsMetadata() {
 		call = s.host.Complete(ctx, call, header)
 	}
 	return call
+}
+
+func contentLength(header *connectv2.Header) int64 {
+	length := header.Get("Content-Length")
+	if length == "" {
+		return 0
+	}
+	size, err := strconv.ParseInt(length, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return max(size, 0)
+}
+
+// Identify finds the address of the caller. It makes the server the gate.Caller
+// of its calls, so that only those that somebody looks at pay for it. It does not
+// look at the headers, which are the handler's by then.
+func (s *serverV2) Identify(ctx context.Context) (requestID, remoteIP string) {
+	if info, ok := connectv2.CallInfoForServerContext(ctx); ok {
+		remoteIP = s.host.RemoteIP(info.PeerAddr, nil)
+	}
+	return "", remoteIP
 }
 
 // openingStream gives its lease back once the first response was sent.
