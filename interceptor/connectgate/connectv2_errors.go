@@ -52,10 +52,10 @@ func (s *serverV2) handlerError(ctx context.Context, spec connectv2.Spec, err er
 // its details as JSON, too, which is prepared: it would unmarshal them for that.
 func refusalV2(r refusal.Refusal, asJSON bool, cause error) *connectv2.Error {
 	e := connectv2.NewError(connectv2.Code(r.Code), r.Message()).WithCause(&refused{r, cause})
-	for i, packed := range details.Packed(r) {
+	for k, packed := range details.Packed(r) {
 		d := &connectv2.ErrorDetail{Type: string(packed.MessageName()), Value: packed.Value}
 		if asJSON {
-			d.Debug = debugOf(i, r)
+			d.Debug = appendDebug(nil, details.Kind(k), r)
 		}
 		e = e.WithDetail(d)
 	}

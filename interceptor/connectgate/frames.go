@@ -12,15 +12,20 @@ import (
 	"github.com/rpcgate/rpcgate/internal/refusal/details"
 )
 
+// sizeOfJSON is enough for a refusal whose request has an id of usual length.
+const sizeOfJSON = 768
+
 // writeRefusal answers a request with a refusal, in the framing of its protocol.
 // What it returns is the error of the write: the client has gone.
 func writeRefusal(w http.ResponseWriter, r *http.Request, as wire, refused refusal.Refusal) error {
 	switch as {
 	case wireGRPC, wireGRPCWeb:
-		h := w.Header()
-		h[pushbackKey] = []string{refused.Pushback()}
-		status := details.Append(make([]byte, 0, 256), refused)
-		h["Grpc-Status-Details-Bin"] = []string{base64.RawStdEncoding.EncodeToString(status)}
+		var status [320]byte
+		var encoded [432]byte
+		bin := base64.RawStdEncoding.AppendEncode(encoded[:0], details.Append(status[:0], refused))
+		h, values := w.Header(), []string{refused.Pushback(), string(bin)}
+		h[pushbackKey] = values[0:1:1]
+		h["Grpc-Status-Details-Bin"] = values[1:2:2]
 		return writeStatus(w, r, as, refused.Code, refused.Message())
 	case wireConnectStream:
 		end := append(newEndOfStream(), `{"error":`...)
@@ -30,7 +35,7 @@ func writeRefusal(w http.ResponseWriter, r *http.Request, as wire, refused refus
 		return writeEndOfStream(w, r, append(end, `"]}}`...))
 	default:
 		w.Header()[refusal.RetryAfterHeader] = []string{refused.RetryAfter()}
-		return writeUnary(w, refused.HTTPStatus, appendJSON(make([]byte, 0, 512), refused))
+		return writeUnary(w, refused.HTTPStatus, appendJSON(make([]byte, 0, sizeOfJSON), refused))
 	}
 }
 
@@ -70,7 +75,7 @@ func writeUnary(w http.ResponseWriter, status int, body []byte) error {
 // flag and a length, which is filled in at the end.
 func newEndOfStream() []byte {
 	const endOfStream = 0b10
-	return append(make([]byte, 0, 640), endOfStream, 0, 0, 0, 0)
+	return append(make([]byte, 0, sizeOfJSON), endOfStream, 0, 0, 0, 0)
 }
 
 func writeEndOfStream(w http.ResponseWriter, r *http.Request, end []byte) error {
@@ -84,10 +89,14 @@ func writeEndOfStream(w http.ResponseWriter, r *http.Request, end []byte) error 
 // writeStatus writes a status of gRPC or gRPC-Web as headers without a body,
 // "Trailers-Only": gRPC's clients retry nothing else.
 func writeStatus(w http.ResponseWriter, r *http.Request, as wire, code uint32, message string) error {
-	h := w.Header()
-	h["Content-Type"] = []string{mediaType(first(r.Header, "Content-Type"))}
-	h["Grpc-Status"] = []string{strconv.FormatUint(uint64(code), 10)}
-	h["Grpc-Message"] = []string{message} // printable ASCII without '%', so it needs no encoding
+	h, values := w.Header(), []string{
+		mediaType(first(r.Header, "Content-Type")),
+		strconv.FormatUint(uint64(code), 10),
+		message, // printable ASCII without '%', so it needs no encoding
+	}
+	h["Content-Type"] = values[0:1:1]
+	h["Grpc-Status"] = values[1:2:2]
+	h["Grpc-Message"] = values[2:3:3]
 	if as == wireGRPC && r.ProtoMajor == 2 {
 		h["Content-Length"] = nil // which net/http would add
 	}

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"google.golang.org/protobuf/types/known/anypb"
-
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/internal/refusal"
 	"github.com/rpcgate/rpcgate/internal/refusal/details"
@@ -21,62 +19,56 @@ import (
 
 // appendJSON appends the error of the Connect protocol.
 func appendJSON(b []byte, r refusal.Refusal) []byte {
-	packed := details.Packed(r) // RetryInfo, ErrorInfo, RequestInfo
 	b = append(b, `{"code":"`...)
 	b = append(b, codeName(r.Code)...)
 	b = append(b, `","message":"`...)
 	b = append(b, r.Message()...)
 	b = append(b, `","details":[`...)
-	b = appendDetail(b, packed[0], debugOf(0, r))
+	b = appendDetail(b, details.RetryInfo, r)
 	b = append(b, ',')
-	b = appendErrorInfo(b, packed[1], r)
+	if reason := int(r.Rejection().Reason); !r.HasState() && reason < len(errorInfoJSON) {
+		b = append(b, errorInfoJSON[reason]...)
+	} else {
+		b = appendDetail(b, details.ErrorInfo, r)
+	}
 	b = append(b, ',')
-	b = appendDetail(b, packed[2], debugOf(2, r))
+	b = appendDetail(b, details.RequestInfo, r)
 	return append(b, `]}`...)
 }
 
 // appendDetail appends one detail, with the same again in the form that people
 // can read.
-func appendDetail(b []byte, packed *anypb.Any, debug []byte) []byte {
+func appendDetail(b []byte, k details.Kind, r refusal.Refusal) []byte {
 	b = append(b, `{"type":"`...)
-	b = append(b, packed.MessageName()...)
+	b = append(b, k.Type()...)
 	b = append(b, `","value":"`...)
-	b = base64.RawStdEncoding.AppendEncode(b, packed.Value)
+	var scratch [160]byte
+	b = base64.RawStdEncoding.AppendEncode(b, k.Value(scratch[:], r))
 	b = append(b, `","debug":`...)
-	b = append(b, debug...)
+	b = appendDebug(b, k, r)
 	return append(b, '}')
 }
 
-// appendErrorInfo appends that detail, which is prepared if it has no metadata.
-func appendErrorInfo(b []byte, packed *anypb.Any, r refusal.Refusal) []byte {
-	if reason := int(r.Rejection().Reason); len(r.State()) == 0 && reason < len(errorInfoJSON) {
-		return append(b, errorInfoJSON[reason]...)
-	}
-	return appendDetail(b, packed, errorInfoDebug(r))
-}
-
-// debugOf is the JSON of one of the details, in their order.
-func debugOf(i int, r refusal.Refusal) []byte {
-	switch i {
-	case 0:
-		return appendRetryInfo(nil, r)
-	case 1:
-		if reason := int(r.Rejection().Reason); len(r.State()) == 0 && reason < len(errorInfoDebugs) {
-			return errorInfoDebugs[reason]
+// appendDebug appends what people read of a detail: its JSON.
+func appendDebug(b []byte, k details.Kind, r refusal.Refusal) []byte {
+	switch k {
+	case details.RetryInfo:
+		return appendRetryInfo(b, r)
+	case details.ErrorInfo:
+		if reason := int(r.Rejection().Reason); !r.HasState() && reason < len(errorInfoDebugs) {
+			return append(b, errorInfoDebugs[reason]...)
 		}
-		return errorInfoDebug(r)
+		return append(b, errorInfoDebug(r)...)
 	default:
-		return appendRequestInfo(nil, r)
+		return appendRequestInfo(b, r)
 	}
 }
 
 // errorInfoJSON has the detail ErrorInfo by reason, errorInfoDebugs what people
 // read of it.
 var (
-	errorInfoJSON = prepareErrorInfo(func(r refusal.Refusal) []byte {
-		return appendDetail(nil, details.Packed(r)[1], errorInfoDebug(r))
-	})
 	errorInfoDebugs = prepareErrorInfo(errorInfoDebug)
+	errorInfoJSON   = prepareErrorInfo(func(r refusal.Refusal) []byte { return appendDetail(nil, details.ErrorInfo, r) })
 )
 
 func prepareErrorInfo(encode func(refusal.Refusal) []byte) (prepared [gate.ReasonDraining + 1][]byte) {

@@ -120,7 +120,7 @@ func (r Refusal) Message() string {
 // State is what else the client may know: nothing, unless it was asked for. It
 // goes into the metadata of google.rpc.ErrorInfo.
 func (r Refusal) State() map[string]string {
-	if !r.withState && !r.local {
+	if !r.HasState() {
 		return nil
 	}
 	m := make(map[string]string, 4)
@@ -134,6 +134,9 @@ func (r Refusal) State() map[string]string {
 	}
 	return m
 }
+
+// HasState reports whether there is any.
+func (r Refusal) HasState() bool { return r.withState || r.local }
 
 // RequestID is that of the rejection, which may come from a gate that was told
 // anything, without what a protobuf or JSON string cannot hold.

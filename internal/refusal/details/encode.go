@@ -1,24 +1,60 @@
 package details
 
 import (
+	"strings"
+
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/rpcgate/rpcgate/internal/refusal"
 )
 
+// Kind is one of the details.
+type Kind int
+
+// The details, in their order.
+const (
+	RetryInfo Kind = iota
+	ErrorInfo
+	RequestInfo
+
+	kinds = iota
+)
+
+func (k Kind) typeURL() string {
+	return [kinds]string{typeRetryInfo, typeErrorInfo, typeRequestInfo}[k]
+}
+
+// Type is the name of the detail's message.
+func (k Kind) Type() string { return strings.TrimPrefix(k.typeURL(), "type.googleapis.com/") }
+
+// Value is the detail as it is sent. It is put together in scratch, or shares
+// memory with other refusals, and must not be changed.
+func (k Kind) Value(scratch []byte, r refusal.Refusal) []byte {
+	switch k {
+	case RetryInfo:
+		var duration [maxDuration]byte
+		return appendRetryInfo(scratch[:0], duration[:0], r.Delay)
+	case ErrorInfo:
+		return packErrorInfo(r).Value
+	default:
+		return appendString(scratch[:0], 1, r.RequestID())
+	}
+}
+
 // Append appends the bytes of [Status].
 func Append(b []byte, r refusal.Refusal) []byte {
 	b = appendVarint(b, 1, uint64(r.Code))
 	b = appendString(b, 2, r.Message())
-	for _, packed := range Packed(r) {
-		size := fieldSize(packed.TypeUrl) + fieldSize(packed.Value)
+	var scratch [160]byte // enough for an id of 128 characters, which hosts cut it to
+	for k := range Kind(kinds) {
+		url, value := k.typeURL(), k.Value(scratch[:], r)
 		b = protowire.AppendTag(b, 3, protowire.BytesType)
-		b = protowire.AppendVarint(b, uint64(size))
+		b = protowire.AppendVarint(b, uint64(fieldSize(url)+fieldSize(value)))
 		b = protowire.AppendTag(b, 1, protowire.BytesType)
-		b = protowire.AppendString(b, packed.TypeUrl)
-		if len(packed.Value) > 0 {
+		b = protowire.AppendString(b, url)
+		if len(value) > 0 {
 			b = protowire.AppendTag(b, 2, protowire.BytesType)
-			b = protowire.AppendBytes(b, packed.Value)
+			b = protowire.AppendBytes(b, value)
 		}
 	}
 	return b
