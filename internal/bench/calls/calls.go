@@ -63,7 +63,7 @@ func differences(lab *measure.Lab, pairs []pair) []report.Row {
 		r.Bytes, r.Allocs = with.Bytes-without.Bytes, with.Allocs-without.Allocs
 		r.Kept, r.Of = more.Kept(), len(more)
 		if p.ns > 0 {
-			r.Targets = append(r.Targets, report.AtMost(p.ns, "ns", r.Value))
+			r.Targets = append(r.Targets, report.AtMost(p.ns, "ns", r.Judged(r.Value)))
 		}
 		if p.allocs > 0 {
 			r.Targets = append(r.Targets, report.AtMost(p.allocs, "allocs", float64(int(r.Allocs+0.5))))

@@ -94,10 +94,9 @@ func rows(all []variant, series []measure.Series, group string, size int) []repo
 			continue
 		}
 		r := report.NewRow(v.name, series[i].Median(), "us")
-		r.Ratio = series[i].Over(base).Spread()
-		r.Kept, r.Of = series[i].Kept(), len(series[i])
+		r.Compare(series[i], base)
 		if want := v.target(size); want > 0 {
-			r.Targets = []report.Target{report.AtMost(want, "x", r.Ratio.Mid)}
+			r.Targets = []report.Target{report.AtMost(want, "x", r.Judged(r.Ratio.Mid))}
 		}
 		rows = append(rows, r)
 	}

@@ -79,8 +79,7 @@ func overload(table *report.Table, rounds int, length time.Duration) {
 
 func row(name, unit string, s, base measure.Series) report.Row {
 	r := report.NewRow(name, s.Median(), unit)
-	r.Ratio = s.Over(base).Spread()
-	r.Kept, r.Of = s.Kept(), len(s)
+	r.Compare(s, base)
 	return r
 }
 

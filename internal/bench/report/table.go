@@ -27,7 +27,7 @@ type Row struct {
 	Unit          string
 	Ratio         measure.Spread // to the base, paired within a round
 	Bytes, Allocs float64
-	Kept, Of      int // samples
+	Kept, Of      int // samples, or pairs of them where there is a ratio
 	Targets       []Target
 }
 

@@ -82,13 +82,13 @@ func TestTargetIsJudgedAsItIsPrinted(t *testing.T) {
 func TestTimingsAreComparedInPairsWithTheBase(t *testing.T) {
 	nan := math.NaN()
 	rows := Timings([]measure.Timing{
-		{Name: "base", NS: measure.Series{10, 20, 30}, Allocs: 2},
-		{Name: "half", NS: measure.Series{5, 10, nan}, Bytes: 8, Allocs: 0.4},
+		{Name: "base", NS: measure.Series{10, 20, 30, 10, 20, 30}, Allocs: 2},
+		{Name: "half", NS: measure.Series{5, 10, nan, 5, 10, 15}, Bytes: 8, Allocs: 0.4},
 	}, "base")
 	WantRatio(rows, "half", 0.5)
 	WantAllocs(rows, "half", 0)
 	half := rows[1]
-	if half.Ratio.Mid != 0.5 || half.Kept != 2 || half.Of != 3 || half.Value != 7.5 {
+	if half.Ratio.Mid != 0.5 || half.Kept != 5 || half.Of != 6 || half.Value != 10 {
 		t.Errorf("got %+v", half)
 	}
 	if len(half.Targets) != 2 || !half.Targets[0].Met() || !half.Targets[1].Met() {
@@ -96,5 +96,27 @@ func TestTimingsAreComparedInPairsWithTheBase(t *testing.T) {
 	}
 	if len(rows[0].Targets) != 0 {
 		t.Errorf("the base has targets: %v", rows[0].Targets)
+	}
+}
+
+func TestFewPairsAreNotJudged(t *testing.T) {
+	nan := math.NaN()
+	base := measure.Series{1, 1, 1, 1, 1, 1, 1, 1}
+	for _, c := range []struct {
+		s       measure.Series
+		base    measure.Series
+		ratio   float64
+		pairs   int
+		nothing bool
+	}{
+		{measure.Series{2, 2, 2, 2, 2, nan, nan, nan}, base, 2, 5, false},
+		{measure.Series{2, 2, 2, 2, nan, nan, nan, nan}, base, 2, 4, true},
+		{measure.Series{3, 3}, base[:2], 3, 2, false}, // a quick run
+	} {
+		r := NewRow("", 0, "")
+		r.Compare(c.s, c.base)
+		if r.Ratio.Mid != c.ratio || r.Kept != c.pairs || math.IsNaN(r.Judged(r.Ratio.Mid)) != c.nothing {
+			t.Errorf("%v: ratio %v of %d pairs, judged %v", c.s, r.Ratio.Mid, r.Kept, r.Judged(r.Ratio.Mid))
+		}
 	}
 }
