@@ -3,7 +3,10 @@
 package calls
 
 import (
+	"context"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/rpcgate/rpcgate/internal/bench/measure"
 	"github.com/rpcgate/rpcgate/internal/bench/report"
@@ -42,7 +45,8 @@ func added(lab *measure.Lab, table *report.Table) error {
 			return err
 		}
 	}
-	table.Add(report.Section{Title: "added to an accepted call by the interceptor alone, no SDK", Rows: plain})
+	table.Add(report.Section{
+		Title: "added to an accepted call by the interceptor alone, no SDK; x of an x/sync Acquire, for scale", Rows: plain})
 	table.Add(report.Section{
 		Title: "the same with OpenTelemetry's SDK: metrics, and attributes on a span that is recorded", Rows: watched})
 	return nil
@@ -50,18 +54,18 @@ func added(lab *measure.Lab, table *report.Table) error {
 
 // differences measures pairs: the rows are what with takes more than without.
 func differences(lab *measure.Lab, pairs []pair) []report.Row {
-	var cases []measure.Case
+	cases := []measure.Case{yardstick()}
 	for _, p := range pairs {
 		cases = append(cases, measure.Case{Run: p.with}, measure.Case{Run: p.without})
 	}
 	timings := lab.Time(lab.Plan(31, 4*time.Millisecond), cases)
 	rows := make([]report.Row, len(pairs))
 	for i, p := range pairs {
-		with, without := timings[2*i], timings[2*i+1]
+		with, without := timings[1+2*i], timings[2+2*i]
 		more := with.NS.Minus(without.NS)
 		r := report.NewRow(p.name, more.Median(), "ns")
 		r.Bytes, r.Allocs = with.Bytes-without.Bytes, with.Allocs-without.Allocs
-		r.Kept, r.Of = more.Kept(), len(more)
+		r.Compare(more, timings[0].NS)
 		if p.ns > 0 {
 			r.Targets = append(r.Targets, report.AtMost(p.ns, "ns", r.Judged(r.Value)))
 		}
@@ -71,4 +75,15 @@ func differences(lab *measure.Lab, pairs []pair) []report.Row {
 		rows[i] = r
 	}
 	return rows
+}
+
+// yardstick is something that everybody knows, to tell slow code from a slow machine.
+func yardstick() measure.Case {
+	sem := semaphore.NewWeighted(1000)
+	return measure.Case{Run: func(n int) {
+		for range n {
+			check(sem.Acquire(context.Background(), 1))
+			sem.Release(1)
+		}
+	}}
 }

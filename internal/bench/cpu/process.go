@@ -14,6 +14,7 @@ import (
 
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/internal/bench/echo"
+	"github.com/rpcgate/rpcgate/internal/bench/measure"
 )
 
 // ServeCommand makes this program the server of another one of its kind.
@@ -41,6 +42,8 @@ const (
 
 // Serve runs all variants until in ends. It prints a listing, then answers what it is asked.
 func Serve(in io.Reader, out io.Writer) error {
+	ballast := measure.Ballast()
+	defer runtime.KeepAlive(ballast)
 	var l listing
 	var gates []*gate.Gate
 	for _, v := range variants() {
