@@ -32,6 +32,7 @@ type serveConfig struct {
 	gates   server.GateConfig
 	ungated bool
 	control bool
+	proxy   time.Duration // time-out of the one in front; 0: there is none
 }
 
 func serveFlags(args []string, stdout io.Writer) (c serveConfig, err error) {
@@ -41,9 +42,12 @@ func serveFlags(args []string, stdout io.Writer) (c serveConfig, err error) {
 	reports := intFlag(fs, "reports", 1, 1, 100_000, "`calls` in flight at the gate in front of the reports")
 	fs.BoolVar(&c.ungated, "ungated", false, "serve without gates")
 	fs.BoolVar(&c.control, "control", false, "let everybody who can reach /debug/gate/ set limits there")
+	proxy := durationFlag(fs, "proxy-timeout", 0, time.Millisecond, 24*time.Hour,
+		"`time` after which a proxy in front gives up; the demo warns if that is before it does itself")
 	if err := parseFlags(fs, args, stdout); err != nil {
 		return serveConfig{}, err
 	}
+	c.proxy = *proxy
 	c.gates = server.GateConfig{
 		DB: int64(*db), Reports: int64(*reports),
 		RetryMin: 200 * time.Millisecond, RetryMax: 600 * time.Millisecond, MaxHold: maxHold,
@@ -90,6 +94,9 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) (err er
 		decisions := gatelog.New(log)
 		defer decisions.Close() // writes what is left
 		gates.Observe(decisions)
+		if err := gates.CheckProxy(c.proxy); c.proxy != 0 && err != nil {
+			log.Warn("time-outs", "error", err)
+		}
 	}
 	greet(stderr, listener.Addr().String())
 	ops := &server.Ops{Metrics: seen.Scraped, Control: c.control}

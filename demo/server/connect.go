@@ -14,11 +14,11 @@ import (
 )
 
 // newConnectHandler serves the shop and health to Connect, gRPC-Web and REST clients.
-func newConnectHandler(s *shop, h grpchealth.Checker, opts ...connect.HandlerOption) http.Handler {
+func newConnectHandler(s *shop, h grpchealth.Checker, opts ...connect.HandlerOption) *http.ServeMux {
 	mux := http.NewServeMux()
 	ordersPath, orders := ordersv1connect.NewOrderServiceHandler(&connectOrders{shop: s}, opts...)
 	mux.Handle(ordersPath, orders)
-	mux.Handle(restPath, newRESTHandler(ordersPath, orders))
+	mux.Handle(restPath, newRESTHandler(restPath, orders))
 	mux.Handle(reportsv1connect.NewReportServiceHandler(&connectReports{shop: s}, opts...))
 	mux.Handle(grpchealth.NewHandler(h, opts...))
 	return mux

@@ -91,6 +91,14 @@ func (g *Gates) connectOptions() []connect.HandlerOption {
 	return []connect.HandlerOption{connect.WithInterceptors(connectgate.NewInterceptor(g.policy))}
 }
 
+// CheckProxy reports an error if a proxy with the given time-out gives up before the server does.
+func (g *Gates) CheckProxy(timeout time.Duration) error {
+	if g == nil {
+		return nil
+	}
+	return gate.CheckTimeouts(g.policy, HandlerTimeout, timeout)
+}
+
 // drain closes the gates and waits until everybody has left.
 func (g *Gates) drain(ctx context.Context) error {
 	var all sync.WaitGroup

@@ -14,18 +14,25 @@ import (
 func TestRESTListsAndTakesOrders(t *testing.T) {
 	t.Parallel()
 	addr := serve(t, gates(t), nil)
-	status, _, body := rest(t, http.MethodGet, "http://"+addr+"/v1/orders?state=open&limit=2", "")
-	var list struct {
-		Orders []struct{ ID, State string }
+	for _, orders := range restOrders(addr) {
+		status, _, body := rest(t, http.MethodGet, orders+"?state=open&limit=2", "")
+		var list struct {
+			Orders []struct{ ID, State string }
+		}
+		if err := json.Unmarshal([]byte(body), &list); err != nil || status != 200 || len(list.Orders) != 2 {
+			t.Errorf("list: status %d, error %v, body %s; want 2 orders", status, err, body)
+		}
+		status, _, body = rest(t, http.MethodPost, orders,
+			`{"customer": "customer-0001", "region": "north coast", "item": "lamp", "amountCents": "1200"}`)
+		if status != 200 || !strings.Contains(body, `"item":"lamp"`) && !strings.Contains(body, `"item": "lamp"`) {
+			t.Errorf("create: status %d, body %s; want the order", status, body)
+		}
 	}
-	if err := json.Unmarshal([]byte(body), &list); err != nil || status != 200 || len(list.Orders) != 2 {
-		t.Errorf("list: status %d, error %v, body %s; want 2 orders", status, err, body)
-	}
-	status, _, body = rest(t, http.MethodPost, "http://"+addr+"/v1/orders",
-		`{"customer": "customer-0001", "region": "north coast", "item": "lamp", "amountCents": "1200"}`)
-	if status != 200 || !strings.Contains(body, `"item":"lamp"`) && !strings.Contains(body, `"item": "lamp"`) {
-		t.Errorf("create: status %d, body %s; want the order", status, body)
-	}
+}
+
+// restOrders are the addresses of the orders, through Connect and through grpc-go.
+func restOrders(addr string) []string {
+	return []string{"http://" + addr + "/v1/orders", "http://" + addr + "/grpc/v1/orders"}
 }
 
 func TestFullGateRefusesREST(t *testing.T) {
@@ -39,19 +46,26 @@ func TestFullGateRefusesREST(t *testing.T) {
 			cancel()
 			_ = g.DB.Drain(now) // does not get to wait for the lease
 		}
-		status, header, body := rest(t, http.MethodGet, "http://"+addr+"/v1/orders?state=open", "")
-		var answer struct {
-			Code    int
-			Message string
-			Details []map[string]any
+		for _, orders := range restOrders(addr) {
+			refusedREST(t, orders+"?state=open", want)
 		}
-		if err := json.Unmarshal([]byte(body), &answer); err != nil {
-			t.Fatalf("%s: %v in %s", refusal, err, body)
-		}
-		if status != want || header.Get("Retry-After") == "" || answer.Message != "server busy" || len(answer.Details) != 3 {
-			t.Errorf("%s: status %d, Retry-After %q, body %s; want %d with a delay and the details",
-				refusal, status, header.Get("Retry-After"), body, want)
-		}
+	}
+}
+
+func refusedREST(t *testing.T, url string, want int) {
+	t.Helper()
+	status, header, body := rest(t, http.MethodGet, url, "")
+	var answer struct {
+		Code    int
+		Message string
+		Details []map[string]any
+	}
+	if err := json.Unmarshal([]byte(body), &answer); err != nil {
+		t.Fatalf("%s: %v in %s", url, err, body)
+	}
+	if status != want || header.Get("Retry-After") == "" || answer.Message != "server busy" || len(answer.Details) != 3 {
+		t.Errorf("%s: status %d, Retry-After %q, body %s; want %d with a delay and the details",
+			url, status, header.Get("Retry-After"), body, want)
 	}
 }
 

@@ -41,6 +41,7 @@ func New(st *store.Store, gates *Gates, observe Observer, ops *Ops) *Server {
 	probed, healthz := health.NewServer(), gatedebug.Health(gates.all()...)
 	g := newGRPCServer(s, probed, append(ops.grpcOptions(), gates.grpcOptions()...)...)
 	c := newConnectHandler(s, newConnectHealth(healthz), append(ops.connectOptions(), gates.connectOptions()...)...)
+	c.Handle(restGRPCPath, newRESTHandlerGRPC(restGRPCPath, g))
 	ended, end := context.WithCancel(context.Background())
 	return &Server{
 		gates:  gates,

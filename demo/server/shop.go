@@ -14,6 +14,10 @@ import (
 	"github.com/rpcgate/rpcgate/gen/demo/reports/v1/reportsv1connect"
 )
 
+// HandlerTimeout is how long a call may take once it is past the gates. A proxy in front has to wait for longer:
+// see demo/nginx.
+const HandlerTimeout = 30 * time.Second
+
 const (
 	defaultLimit = 50
 	maxLimit     = 500
@@ -32,8 +36,10 @@ type shop struct {
 
 func (s *shop) listOpenOrders(
 	ctx context.Context, req *ordersv1.ListOpenOrdersRequest,
-) (*ordersv1.ListOpenOrdersResponse, error) {
+) (_ *ordersv1.ListOpenOrdersResponse, err error) {
 	defer s.observe(ordersv1connect.OrderServiceName)()
+	ctx, end := within(ctx, &err)
+	defer end()
 	filter := store.Filter{Customer: req.GetCustomer(), Region: req.GetRegion(), Limit: int(req.GetLimit())}
 	switch {
 	case filter.Limit < 0:
@@ -69,8 +75,10 @@ func (s *shop) listOpenOrders(
 
 func (s *shop) createOrder(
 	ctx context.Context, req *ordersv1.CreateOrderRequest,
-) (*ordersv1.CreateOrderResponse, error) {
+) (_ *ordersv1.CreateOrderResponse, err error) {
 	defer s.observe(ordersv1connect.OrderServiceName)()
+	ctx, end := within(ctx, &err)
+	defer end()
 	order, err := s.store.Create(ctx, store.NewOrder{
 		Customer:    req.GetCustomer(),
 		Region:      req.GetRegion(),
@@ -87,8 +95,10 @@ func (s *shop) createOrder(
 
 func (s *shop) monthlyReport(
 	ctx context.Context, req *reportsv1.MonthlyReportRequest, send func(*reportsv1.MonthlyReportResponse) error,
-) error {
+) (err error) {
 	defer s.observe(reportsv1connect.ReportServiceName)()
+	ctx, end := within(ctx, &err)
+	defer end()
 	month := time.Month(req.GetMonth())
 	return s.store.MonthlyReport(ctx, int(req.GetYear()), month, func(d store.Day) error {
 		return send(&reportsv1.MonthlyReportResponse{
@@ -97,6 +107,18 @@ func (s *shop) monthlyReport(
 			RevenueCents: d.RevenueCents,
 		})
 	})
+}
+
+// within gives a handler its time. end sets the handler's error, whatever a query says that was interrupted, to that of
+// the time that is over.
+func within(ctx context.Context, err *error) (bounded context.Context, end func()) {
+	bounded, cancel := context.WithTimeout(ctx, HandlerTimeout)
+	return bounded, func() {
+		if *err != nil && bounded.Err() != nil {
+			*err = bounded.Err()
+		}
+		cancel()
+	}
 }
 
 func orderMessage(o store.Order, customer, region, item string) *ordersv1.Order {

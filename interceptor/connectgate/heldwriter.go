@@ -4,18 +4,22 @@ import (
 	"maps"
 	"net/http"
 	"strings"
+
+	"github.com/rpcgate/rpcgate/internal/refusal"
 )
 
 const (
 	trailerKey    = "Trailer"
 	grpcStatusKey = "Grpc-Status"
+	retryAfterKey = refusal.RetryAfterHeader
 )
 
 // heldWriter holds the headers of a response back until a message follows, or
 // the handler wants them sent ahead. See [TrailersOnly].
 type heldWriter struct {
 	http.ResponseWriter
-	sent bool // nothing is held any more
+	retryAfter bool // is told, too; see Transcoded
+	sent       bool // nothing is held any more
 
 	// committed are the headers as they were when the handler was done with
 	// them: it has called WriteHeader, or Flush (flush). What it sets after
@@ -118,6 +122,11 @@ func (w *heldWriter) finish() {
 			headers[key] = values // one of each: two pushbacks are none
 		} else {
 			headers[key] = append(headers[key], values...)
+		}
+	}
+	if w.retryAfter && told && len(headers[retryAfterKey]) == 0 {
+		if seconds := retryAfter(trailers); seconds != "" {
+			headers[retryAfterKey] = []string{seconds}
 		}
 	}
 	headers["Content-Length"] = nil // which net/http would add

@@ -29,13 +29,16 @@ import "net/http"
 // There is nothing to configure. The handler is safe for concurrent use.
 //
 // [grpc.Server.ServeHTTP]: https://pkg.go.dev/google.golang.org/grpc#Server.ServeHTTP
-func TrailersOnly(h http.Handler) http.Handler {
+func TrailersOnly(h http.Handler) http.Handler { return holding(h, false) }
+
+// holding serves gRPC calls with a heldWriter, and all else as it is.
+func holding(h http.Handler, retryAfter bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor != 2 || !isGRPC(r) {
 			h.ServeHTTP(w, r)
 			return
 		}
-		held := &heldWriter{ResponseWriter: w}
+		held := &heldWriter{ResponseWriter: w, retryAfter: retryAfter}
 		if _, ok := w.(http.Flusher); ok {
 			h.ServeHTTP(held, r)
 		} else {

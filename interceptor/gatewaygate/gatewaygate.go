@@ -15,8 +15,8 @@
 // The gate belongs in front of the gRPC server. RegisterXHandlerServer, which
 // calls the implementation in the same process, goes around the interceptors of a
 // grpc.Server and with them around the gate. Use RegisterXHandlerClient, or
-// RegisterXHandler, with a connection to the server; for one in the same process
-// that can be a listener in memory.
+// RegisterXHandler, with a connection to the server; [InProcess] makes one to a
+// server in the same process, without a port.
 package gatewaygate
 
 import (

@@ -20,7 +20,8 @@ func imports() map[string]string {
 		"gate": module + "gate", "gatelog": module + "gate/gatelog", "gatedebug": module + "gate/gatedebug",
 		"interceptor": module + "interceptor", "grpcgate": module + "interceptor/grpcgate",
 		"connectgate": module + "interceptor/connectgate", "httpgate": module + "interceptor/httpgate",
-		"otelgate": module + "interceptor/otelgate",
+		"otelgate": module + "interceptor/otelgate", "gatewaygate": module + "interceptor/gatewaygate",
+		"runtime": "github.com/grpc-ecosystem/grpc-gateway/v2/runtime", "vanguard": "connectrpc.com/vanguard",
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	testv1 "github.com/rpcgate/rpcgate/gen/rpcgate/test/v1"
 	"github.com/rpcgate/rpcgate/gen/rpcgate/test/v1/testv1connect"
 	"github.com/rpcgate/rpcgate/internal/conformance"
+	"github.com/rpcgate/rpcgate/internal/memhttp"
 )
 
 // client is a client of Connect v1, for any of the protocols.
@@ -22,6 +23,11 @@ type client struct {
 	http     *http.Client
 	url      string
 	protocol Protocol
+}
+
+// NewClient returns a client of the echo service at a server.
+func NewClient(server *memhttp.Server, p Protocol) conformance.Client {
+	return &client{http: server.ClientHTTP2(), url: server.URL, protocol: p}
 }
 
 func (c *client) options() connect.ClientOption {

@@ -13,6 +13,9 @@ func TestConformance(t *testing.T) {
 		hosts = append(hosts, connecthost.V1(p), connecthost.V2(p), connecthost.MiddlewareV1(p))
 	}
 	for _, h := range hosts {
-		t.Run(h.Name, func(t *testing.T) { conformance.Run(t, h) })
+		t.Run(h.Name, func(t *testing.T) {
+			t.Parallel()
+			conformance.Run(t, h)
+		})
 	}
 }

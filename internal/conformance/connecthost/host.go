@@ -30,7 +30,7 @@ const (
 // V1 is a Connect v1 server with connectgate.NewInterceptor.
 func V1(p Protocol) conformance.Host {
 	return host("Connect v1", p, func(s conformance.Setup) http.Handler {
-		return handlerV1(s, connectgate.NewInterceptor(s.Admitter, s.Options...))
+		return HandlerV1(s, connectgate.NewInterceptor(s.Admitter, s.Options...))
 	})
 }
 
@@ -47,7 +47,7 @@ func V2(p Protocol) conformance.Host {
 // interceptor, which is needed for what handlers return and for messages.
 func MiddlewareV1(p Protocol) conformance.Host {
 	h := host("Connect middleware and v1", p, func(s conformance.Setup) http.Handler {
-		inner := handlerV1(s, connectgate.NewInterceptor(s.Admitter, s.Options...))
+		inner := HandlerV1(s, connectgate.NewInterceptor(s.Admitter, s.Options...))
 		return connectgate.Middleware(s.Admitter, s.Options...)(inner)
 	})
 	h.BeforeDecode = true
@@ -78,13 +78,14 @@ func host(name string, p Protocol, handler func(conformance.Setup) http.Handler)
 			}
 		},
 		Start: func(t testing.TB, s conformance.Setup) conformance.Client {
-			server := memhttp.Start(t, connectgate.TrailersOnly(handler(s)))
-			return &client{http: server.ClientHTTP2(), url: server.URL, protocol: p}
+			return NewClient(memhttp.Start(t, connectgate.TrailersOnly(handler(s))), p)
 		},
 	}
 }
 
-func handlerV1(s conformance.Setup, gated connect.Interceptor) http.Handler {
+// HandlerV1 serves the echo service in Connect v1, and its health, with an
+// interceptor.
+func HandlerV1(s conformance.Setup, gated connect.Interceptor) http.Handler {
 	opts := []connect.HandlerOption{
 		connect.WithRecover(func(context.Context, connect.Spec, http.Header, any) error {
 			return connect.NewError(connect.CodeInternal, nil)

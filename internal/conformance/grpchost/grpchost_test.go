@@ -15,6 +15,9 @@ func TestConformance(t *testing.T) {
 		grpchost.Tap(),
 		grpchost.ServeHTTP(),
 	} {
-		t.Run(h.Name, func(t *testing.T) { conformance.Run(t, h) })
+		t.Run(h.Name, func(t *testing.T) {
+			t.Parallel()
+			conformance.Run(t, h)
+		})
 	}
 }

@@ -8,12 +8,9 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/health"
-	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 
-	testv1 "github.com/rpcgate/rpcgate/gen/rpcgate/test/v1"
 	"github.com/rpcgate/rpcgate/interceptor/grpcgate"
 	"github.com/rpcgate/rpcgate/internal/conformance"
 )
@@ -24,8 +21,7 @@ func Interceptor() conformance.Host {
 	h.Start = func(t testing.TB, s conformance.Setup) conformance.Client {
 		options := append(Recovery(), grpcgate.ServerOptions(s.Admitter, s.Options...)...)
 		server := grpc.NewServer(options...)
-		testv1.RegisterEchoServiceServer(server, Service{Handler: s.Handler})
-		grpc_health_v1.RegisterHealthServer(server, health.NewServer())
+		Register(server, s.Handler)
 		return NewClient(Serve(t, server))
 	}
 	return h

@@ -6,10 +6,7 @@ import (
 	"testing"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/health"
-	"google.golang.org/grpc/health/grpc_health_v1"
 
-	testv1 "github.com/rpcgate/rpcgate/gen/rpcgate/test/v1"
 	"github.com/rpcgate/rpcgate/interceptor/grpcgate"
 	"github.com/rpcgate/rpcgate/internal/conformance"
 )
@@ -22,8 +19,7 @@ func BeforeDecode() conformance.Host {
 	h.Start = func(t testing.TB, s conformance.Setup) conformance.Client {
 		server := grpc.NewServer()
 		gated := grpcgate.BeforeDecode(recovering{server}, s.Admitter, s.Options...)
-		testv1.RegisterEchoServiceServer(gated, Service{Handler: s.Handler})
-		grpc_health_v1.RegisterHealthServer(gated, health.NewServer())
+		Register(gated, s.Handler)
 		return NewClient(Serve(t, server))
 	}
 	return h
@@ -37,8 +33,7 @@ func Both() conformance.Host {
 		options := append(Recovery(), grpcgate.ServerOptions(s.Admitter, s.Options...)...)
 		server := grpc.NewServer(options...)
 		gated := grpcgate.BeforeDecode(recovering{server}, s.Admitter, s.Options...)
-		testv1.RegisterEchoServiceServer(gated, Service{Handler: s.Handler})
-		grpc_health_v1.RegisterHealthServer(gated, health.NewServer())
+		Register(gated, s.Handler)
 		return NewClient(Serve(t, server))
 	}
 	return h

@@ -7,10 +7,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/health"
-	"google.golang.org/grpc/health/grpc_health_v1"
 
-	testv1 "github.com/rpcgate/rpcgate/gen/rpcgate/test/v1"
 	"github.com/rpcgate/rpcgate/interceptor/grpcgate"
 	"github.com/rpcgate/rpcgate/internal/conformance"
 	"github.com/rpcgate/rpcgate/internal/memhttp"
@@ -22,8 +19,7 @@ func ServeHTTP() conformance.Host {
 	h.Start = func(t testing.TB, s conformance.Setup) conformance.Client {
 		options := append(Recovery(), grpcgate.ServerOptions(s.Admitter, s.Options...)...)
 		server := grpc.NewServer(options...)
-		testv1.RegisterEchoServiceServer(server, Service{Handler: s.Handler})
-		grpc_health_v1.RegisterHealthServer(server, health.NewServer())
+		Register(server, s.Handler)
 		return NewClient(DialHTTP(t, memhttp.Start(t, server)))
 	}
 	return h

@@ -5,6 +5,8 @@ import (
 	"io"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
 
 	testv1 "github.com/rpcgate/rpcgate/gen/rpcgate/test/v1"
 	"github.com/rpcgate/rpcgate/internal/conformance"
@@ -14,6 +16,12 @@ import (
 type Service struct {
 	testv1.UnimplementedEchoServiceServer
 	Handler conformance.Handler
+}
+
+// Register registers the echo service, and its health.
+func Register(r grpc.ServiceRegistrar, h conformance.Handler) {
+	testv1.RegisterEchoServiceServer(r, Service{Handler: h})
+	grpc_health_v1.RegisterHealthServer(r, health.NewServer())
 }
 
 // Unary hands the call to the handler.

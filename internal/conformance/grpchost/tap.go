@@ -4,10 +4,7 @@ import (
 	"testing"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/health"
-	"google.golang.org/grpc/health/grpc_health_v1"
 
-	testv1 "github.com/rpcgate/rpcgate/gen/rpcgate/test/v1"
 	"github.com/rpcgate/rpcgate/interceptor/grpcgate"
 	"github.com/rpcgate/rpcgate/internal/conformance"
 )
@@ -24,8 +21,7 @@ func Tap() conformance.Host {
 		options := append(Recovery(), grpcgate.ServerOptions(s.Admitter, s.Options...)...)
 		options = append(options, grpc.InTapHandle(grpcgate.TapHandle(s.Admitter, s.Options...)))
 		server := grpc.NewServer(options...)
-		testv1.RegisterEchoServiceServer(server, Service{Handler: s.Handler})
-		grpc_health_v1.RegisterHealthServer(server, health.NewServer())
+		Register(server, s.Handler)
 		return NewClient(Serve(t, server))
 	}
 	return h

@@ -1,0 +1,154 @@
+package resthost
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/protobuf/proto"
+
+	testv1 "github.com/rpcgate/rpcgate/gen/rpcgate/test/v1"
+	"github.com/rpcgate/rpcgate/interceptor"
+	"github.com/rpcgate/rpcgate/interceptor/gatewaygate"
+	"github.com/rpcgate/rpcgate/interceptor/grpcgate"
+	"github.com/rpcgate/rpcgate/internal/conformance"
+	"github.com/rpcgate/rpcgate/internal/conformance/grpchost"
+	"github.com/rpcgate/rpcgate/internal/memhttp"
+)
+
+// Gateway is a grpc-gateway with gatewaygate.ServeMuxOptions in front of a grpc-go
+// server in the same process, which gatewaygate.InProcess connects it to.
+func Gateway() conformance.Host {
+	return conformance.Host{
+		Name:   "grpc-gateway",
+		Shapes: []conformance.Shape{conformance.Unary, conformance.ServerStream},
+		Carriers: func(conformance.Shape) conformance.Carriers {
+			return conformance.Carriers{HTTPStatus: true, RetryAfter: true}
+		},
+		Start: startGateway,
+	}
+}
+
+func startGateway(t testing.TB, s conformance.Setup) conformance.Client {
+	// The gateway says in X-Forwarded-For who calls it.
+	opts := append([]interceptor.Option{interceptor.WithTrustedProxies("127.0.0.1")}, s.Options...)
+	srv := grpc.NewServer(append(grpchost.Recovery(), grpcgate.ServerOptions(s.Admitter, opts...)...)...)
+	grpchost.Register(srv, s.Handler)
+	conn, err := gatewaygate.InProcess(srv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = conn.Close()
+		srv.Stop()
+	})
+	mux, err := NewGateway(conn, gatewaygate.WithIncomingHeaderMatcher(passTestHeaders))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := memhttp.Start(t, mux)
+	return &client{http: server.ClientHTTP2(), url: server.URL, deadline: func(left time.Duration) (header, value string) {
+		return "Grpc-Timeout", fmt.Sprintf("%dm", left.Milliseconds())
+	}}
+}
+
+// passTestHeaders lets the headers of the cases through, which the default does
+// not.
+func passTestHeaders(key string) (string, bool) {
+	if key = strings.ToLower(key); key == "x-tenant" || key == "x-priority" {
+		return key, true
+	}
+	return runtime.DefaultHeaderMatcher(key)
+}
+
+// NewGateway serves the echo service behind conn, and its health, as the code of
+// protoc-gen-grpc-gateway does: POST of a message, or of the one request of a
+// stream.
+func NewGateway(conn grpc.ClientConnInterface, opts ...gatewaygate.Option) (http.Handler, error) {
+	mux := runtime.NewServeMux(gatewaygate.ServeMuxOptions(opts...)...)
+	echo, health := testv1.NewEchoServiceClient(conn), grpc_health_v1.NewHealthClient(conn)
+	for _, route := range []struct {
+		path  string
+		serve runtime.HandlerFunc
+	}{
+		{unaryPath, serveUnary(mux, conformance.Unary.Route(), echo.Unary)},
+		{healthPath, serveUnary(mux, grpc_health_v1.Health_Check_FullMethodName, health.Check)},
+		{streamPath, serveStream(mux, conformance.ServerStream.Route(), echo.ServerStream)},
+	} {
+		if err := mux.HandlePath(http.MethodPost, route.path, route.serve); err != nil {
+			return nil, err
+		}
+	}
+	return mux, nil
+}
+
+// message is a pointer to a T that is a message.
+type message[T any] interface {
+	*T
+	proto.Message
+}
+
+func serveUnary[T any, Req message[T], Res proto.Message](
+	mux *runtime.ServeMux, route string, call func(context.Context, Req, ...grpc.CallOption) (Res, error),
+) runtime.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request, _ map[string]string) {
+		in, out := runtime.MarshalerForRequest(mux, r)
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		ctx, err := runtime.AnnotateContext(ctx, mux, r, route)
+		if err != nil {
+			runtime.HTTPError(ctx, mux, out, w, r, err)
+			return
+		}
+		req := Req(new(T))
+		if err := in.NewDecoder(r.Body).Decode(req); err != nil {
+			runtime.HTTPError(ctx, mux, out, w, r, err)
+			return
+		}
+		var md runtime.ServerMetadata
+		res, err := call(ctx, req, grpc.Header(&md.HeaderMD), grpc.Trailer(&md.TrailerMD))
+		ctx = runtime.NewServerMetadataContext(ctx, md)
+		if err != nil {
+			runtime.HTTPError(ctx, mux, out, w, r, err)
+			return
+		}
+		runtime.ForwardResponseMessage(ctx, mux, out, w, r, res)
+	}
+}
+
+func serveStream[T any, Req message[T], Res any, M message[Res]](
+	mux *runtime.ServeMux, route string,
+	call func(context.Context, Req, ...grpc.CallOption) (grpc.ServerStreamingClient[Res], error),
+) runtime.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request, _ map[string]string) {
+		in, out := runtime.MarshalerForRequest(mux, r)
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		ctx, err := runtime.AnnotateContext(ctx, mux, r, route)
+		if err != nil {
+			runtime.HTTPError(ctx, mux, out, w, r, err)
+			return
+		}
+		req := Req(new(T))
+		if err := in.NewDecoder(r.Body).Decode(req); err != nil {
+			runtime.HTTPError(ctx, mux, out, w, r, err)
+			return
+		}
+		stream, err := call(ctx, req)
+		if err != nil {
+			runtime.HTTPError(ctx, mux, out, w, r, err)
+			return
+		}
+		runtime.ForwardResponseStream(runtime.NewServerMetadataContext(ctx, runtime.ServerMetadata{}), mux, out, w, r,
+			func() (proto.Message, error) {
+				res, err := stream.Recv()
+				return M(res), err
+			})
+	}
+}
