@@ -56,7 +56,7 @@ func (g *Gate) acquireSlow(ctx context.Context, a *arrival, w wait) (Lease, erro
 	case v == queueUp && g.dryRun:
 		return g.passWaiting(ctx, a, w.budget)
 	case v == queueUp:
-		return g.await(ctx, g.enqueue(ctx, a), w)
+		return g.await(ctx, g.enqueue(ctx, a, w.budget), w.spent)
 	case g.dryRun:
 		return g.passRefused(ctx, a, reason)
 	default:
@@ -159,7 +159,7 @@ func (g *Gate) accepted(ctx context.Context, s *slot) (Lease, error) {
 	e := g.event(EventDecision, &s.call)
 	e.Decision, e.Waited = Accepted, s.waited
 	g.unlock()
-	g.emitHeld(ctx, e, lease)
+	g.emitHeld(ctx, &e, lease)
 	return lease, nil
 }
 
@@ -193,7 +193,7 @@ func (g *Gate) refuse(ctx context.Context, a *arrival, reason Reason, waited, sp
 	}
 	if a.observed {
 		e.Call.RequestID, e.Rejection = r.RequestID, r
-		g.emit(ctx, e)
+		g.emit(ctx, &e)
 	}
 	return r
 }
@@ -207,7 +207,7 @@ func (g *Gate) abandon(ctx context.Context, call *Call, waited time.Duration, ob
 	g.mu.Unlock()
 	if observed {
 		e.Decision, e.Waited = Abandoned, waited
-		g.emit(ctx, e)
+		g.emit(ctx, &e)
 	}
 	return err
 }

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// enqueue puts the arrival into the queue, in place of a call of lower priority
-// if the queue is full. The lock is held.
-func (g *Gate) enqueue(ctx context.Context, a *arrival) *slot {
+// enqueue puts the arrival into the queue for the time that it may wait, in place
+// of a call of lower priority if the queue is full. The lock is held.
+func (g *Gate) enqueue(ctx context.Context, a *arrival, budget time.Duration) *slot {
 	if g.queue.total >= g.maxWaiting() {
 		g.turnAway(g.queue.lastBelow(a.level), ReasonQueueFull)
 	}
@@ -15,30 +15,30 @@ func (g *Gate) enqueue(ctx context.Context, a *arrival) *slot {
 	g.bookKey(s)
 	g.note(s, ctx, a.now, a.observed)
 	s.state = slotWaiting
-	g.queue.push(s)
+	g.queue.push(s, a.now+int64(budget))
+	g.watchWaits()
 	return s
 }
 
-// await waits for the turn of s. It is called with the lock held and releases
-// it.
-func (g *Gate) await(ctx context.Context, s *slot, w wait) (Lease, error) {
+// await waits until s is admitted or refused, or the caller has gone, after spent
+// at the gates before this one. It is called with the lock held and releases it.
+func (g *Gate) await(ctx context.Context, s *slot, spent time.Duration) (Lease, error) {
 	if s.ready == nil {
 		s.ready = make(chan struct{}, 1)
-		s.timer = time.NewTimer(w.budget)
-	} else {
-		s.timer.Reset(w.budget)
 	}
 	start := s.since
-	g.unlockOr(func() { g.forsake(ctx, s, w.spent) })
+	g.unlockOr(func() { g.forsake(ctx, s, spent) })
 
-	woken := false
-	select {
-	case <-s.ready:
-		woken = true
-	case <-s.timer.C:
-	case <-ctx.Done():
+	woken := true
+	if gone := ctx.Done(); gone == nil {
+		<-s.ready // at the end of the wait at the latest
+	} else {
+		select {
+		case <-s.ready:
+		case <-gone:
+			woken = false
+		}
 	}
-	s.timer.Stop()
 	err := ctx.Err()
 	end := g.now()
 
@@ -55,7 +55,7 @@ func (g *Gate) await(ctx context.Context, s *slot, w wait) (Lease, error) {
 		g.watchHold(g.config.maxHold)
 		return g.accepted(ctx, s)
 	}
-	return Lease{}, g.leave(ctx, s, err, w.spent)
+	return Lease{}, g.leave(ctx, s, err, spent)
 }
 
 // forsake ends the wait of a goroutine that has ended before it could wait.
@@ -70,16 +70,15 @@ func (g *Gate) forsake(ctx context.Context, s *slot, spent time.Duration) {
 // leave ends a wait that did not lead to a lease: the call was refused, or its
 // context has ended with err. It is called with the lock held and releases it.
 func (g *Gate) leave(ctx context.Context, s *slot, err error, spent time.Duration) error {
-	reason := ReasonWaitTimeout
+	reason := s.reason
 	switch s.state {
 	case slotHolding:
 		// Granted, and gone at the same time: the slot is handed on, so
 		// that an ended context never gets one.
 		g.inFlight -= s.cost
 		g.totals.unaccepted++
-	case slotRefused:
-		reason = s.reason
-	default:
+	case slotWaiting:
+		reason = ReasonWaitTimeout // of a context that is done and has no error
 		g.queue.remove(s)
 	}
 	g.unbookKey(s)

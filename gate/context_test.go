@@ -119,7 +119,7 @@ func TestGrantThatRacesWithCancellationIsHandedOn(t *testing.T) {
 	})
 }
 
-func TestGrantThatRacesWithTheEndOfTheWaitIsUsed(t *testing.T) {
+func TestSlotThatComesFreeAfterTheEndOfTheWaitIsForTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t, 1)
 		holder := acquire(t, g, gate.Call{})
@@ -128,10 +128,11 @@ func TestGrantThatRacesWithTheEndOfTheWaitIsUsed(t *testing.T) {
 		late.armed.Store(true)
 		<-late.looking // its time is up, but before it can leave...
 		holder.Release()
+		next := acquire(t, g, gate.Call{})
 		close(late.answer)
-		lease := waiter.admitted(t)
+		waiter.refused(t, gate.ReasonWaitTimeout)
 		wantNow(t, g, 1, 0)
-		lease.Release()
+		next.Release()
 	})
 }
 

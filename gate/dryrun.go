@@ -52,16 +52,8 @@ func (g *Gate) passWaiting(ctx context.Context, a *arrival, budget time.Duration
 	s := g.pass(ctx, a)
 	s.state = slotWaiting
 	g.bookKey(s)
-	g.queue.push(s)
-	serial := s.serial
-	s.shadow = time.AfterFunc(budget, func() {
-		g.mu.Lock()
-		defer g.unlock()
-		if s.serial == serial && s.state == slotWaiting {
-			g.turnAway(s, ReasonWaitTimeout)
-			g.dispatch()
-		}
-	})
+	g.queue.push(s, a.now+int64(budget))
+	g.watchWaits()
 	return g.passed(ctx, s, Event{})
 }
 
@@ -96,7 +88,7 @@ func (g *Gate) passed(ctx context.Context, s *slot, e Event) (Lease, error) {
 	observed := s.observed
 	g.unlockOr(lease.Release)
 	if observed && e.Decision != 0 {
-		g.emitHeld(ctx, e, lease)
+		g.emitHeld(ctx, &e, lease)
 	}
 	return lease, nil
 }
@@ -105,7 +97,6 @@ func (g *Gate) passed(ctx context.Context, s *slot, e Event) (Lease, error) {
 // would have been admitted now, or refused for the given reason. The slot is out
 // of the queue already. The lock is held.
 func (g *Gate) settle(s *slot, reason Reason) {
-	s.shadow.Stop()
 	s.waited = time.Duration(g.now() - s.since)
 	e := g.event(EventDecision, &s.call)
 	e.DryRun, e.Waited = true, s.waited

@@ -130,7 +130,10 @@ func (g *Gate) enabled(ctx context.Context, o Observer) bool {
 }
 
 // emit tells every enabled observer of e. The caller does not hold the lock.
-func (g *Gate) emit(ctx context.Context, e Event) {
+//
+// An Event is large. It goes by pointer as far as that keeps it on the stack: into
+// the call of an interface it must go by value.
+func (g *Gate) emit(ctx context.Context, e *Event) {
 	observers := g.observers.Load()
 	if observers == nil {
 		return
@@ -140,10 +143,10 @@ func (g *Gate) emit(ctx context.Context, e Event) {
 	}
 }
 
-func (g *Gate) tell(ctx context.Context, o Observer, e Event) {
+func (g *Gate) tell(ctx context.Context, o Observer, e *Event) {
 	defer g.catch()
 	if o.Enabled(ctx) || e.underPressure() && observesPressure(o) {
-		o.OnEvent(ctx, e)
+		o.OnEvent(ctx, *e)
 	}
 }
 

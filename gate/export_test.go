@@ -79,8 +79,30 @@ func (g *Gate) checkQueue() error {
 	if g.queue.total != total {
 		return fmt.Errorf("queue total: %d, want %d", g.queue.total, total)
 	}
+	if err := g.checkEnds(); err != nil {
+		return err
+	}
 	if s := g.queue.front(); s != nil && g.fits(s.level, s.want) && !g.draining {
 		return fmt.Errorf("the front waiter fits, but waits: %+v", *s)
+	}
+	return nil
+}
+
+func (g *Gate) checkEnds() error {
+	ends := g.queue.ends
+	if len(ends) != g.queue.total {
+		return fmt.Errorf("%d waits will end, want %d", len(ends), g.queue.total)
+	}
+	for i, e := range ends {
+		if e.slot.state != slotWaiting || e.slot.end != i {
+			return fmt.Errorf("end %d is of a slot that does not belong there: %+v", i, *e.slot)
+		}
+		if i > 0 && ends[(i-1)/2].until > e.until {
+			return fmt.Errorf("end %d comes before the one in front of it", i)
+		}
+	}
+	if len(ends) > 0 && (g.expiry == 0 || g.expiry > ends[0].until) {
+		return fmt.Errorf("the timer is set for %d, but a wait ends at %d", g.expiry, ends[0].until)
 	}
 	return nil
 }

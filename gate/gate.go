@@ -48,6 +48,8 @@ type Gate struct {
 	dryRun   bool
 	draining bool
 	idle     chan struct{} // closed when a draining gate is empty
+	expirer  *time.Timer   // ends waits
+	expiry   int64         // when expirer will, 0 if it is not set
 	holdScan *time.Timer   // runs while it may find a lease held too long
 	scanning bool
 	pressure pressure

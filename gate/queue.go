@@ -1,16 +1,17 @@
 package gate
 
 // queue holds the waiting slots: by priority, and in order of arrival within
-// one. Every operation is O(1). The gate's lock guards it.
+// one, and apart from that by the end of their wait. The gate's lock guards it.
 type queue struct {
 	total  int
 	length [levels]int
 	first  [levels]*slot
 	last   [levels]*slot
+	ends   ends
 }
 
-// push appends s to the slots of its level.
-func (q *queue) push(s *slot) {
+// push appends s, which waits until the given time, to the slots of its level.
+func (q *queue) push(s *slot, until int64) {
 	l := s.level
 	s.prev, s.next = q.last[l], nil
 	if s.prev == nil {
@@ -21,6 +22,7 @@ func (q *queue) push(s *slot) {
 	q.last[l] = s
 	q.length[l]++
 	q.total++
+	q.ends.push(s, until)
 }
 
 // remove takes s out, wherever it stands.
@@ -39,6 +41,7 @@ func (q *queue) remove(s *slot) {
 	s.prev, s.next = nil, nil
 	q.length[l]--
 	q.total--
+	q.ends.remove(s)
 }
 
 // front is the slot whose turn it is, or nil.

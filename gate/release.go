@@ -52,7 +52,7 @@ func (g *Gate) releaseSlow(s *slot) {
 	g.unlock()
 	if observed {
 		e.Held = time.Duration(g.now() - since)
-		g.emit(ctx, e)
+		g.emit(ctx, &e)
 	}
 }
 
@@ -66,7 +66,7 @@ func (g *Gate) unlock() {
 	g.deferred = nil
 	g.mu.Unlock()
 	for _, d := range deferred {
-		g.emit(d.ctx, d.event)
+		g.emit(d.ctx, &d.event)
 	}
 }
 
@@ -105,7 +105,7 @@ func (g *Gate) event(kind EventKind, call *Call) Event {
 
 // emitHeld tells of a decision that gave a lease. An observer that ends the
 // goroutine keeps the caller from ever seeing the lease, so it is given back.
-func (g *Gate) emitHeld(ctx context.Context, e Event, lease Lease) {
+func (g *Gate) emitHeld(ctx context.Context, e *Event, lease Lease) {
 	returned := false
 	defer func() {
 		if !returned {

@@ -42,7 +42,6 @@ type slot struct {
 	reported bool  // as held too long
 	since    int64 // when it began to wait, then to hold; 0 if not known
 	waited   time.Duration
-	shadow   *time.Timer // ends the wait of a call that a dry run let through
 
 	// outer is the lease on the gate in front of this one in a chain, which
 	// is given back after this one. Only the goroutine that acquires writes
@@ -50,12 +49,12 @@ type slot struct {
 	outer Lease
 
 	prev, next *slot // in the queue; next also in the free list
+	end        int   // where it is in the queue's ends
 
 	// ready wakes the waiting goroutine; it has room for the one message of
-	// a wait, so that the sender never blocks. timer bounds the wait. Both
-	// are made when the slot first waits.
+	// a wait, so that the sender never blocks. It is made when the slot first
+	// waits.
 	ready chan struct{}
-	timer *time.Timer
 }
 
 // takeSlot returns a free slot with the call filled in. The lock is held.
@@ -86,7 +85,6 @@ func (g *Gate) freeSlot(s *slot) {
 		s.reported = false
 		s.since = 0
 		s.waited = 0
-		s.shadow = nil
 	}
 	s.serial = 0
 	s.state = slotFree

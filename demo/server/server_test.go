@@ -170,6 +170,13 @@ func serve(t *testing.T, gates *server.Gates, observe server.Observer) (addr str
 // start serves a small shop until the test ends.
 func start(t *testing.T, gates *server.Gates, observe server.Observer) (s *server.Server, addr string) {
 	t.Helper()
+	return startWith(t, gates, observe, nil)
+}
+
+func startWith(
+	t *testing.T, gates *server.Gates, observe server.Observer, ops *server.Ops,
+) (s *server.Server, addr string) {
+	t.Helper()
 	path, remove, err := store.Copy(seed)
 	if err != nil {
 		t.Fatal(err)
@@ -182,7 +189,7 @@ func start(t *testing.T, gates *server.Gates, observe server.Observer) (s *serve
 	if err != nil {
 		t.Fatal(err)
 	}
-	s = server.New(st, gates, observe, nil)
+	s = server.New(st, gates, observe, ops)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	t.Cleanup(func() {

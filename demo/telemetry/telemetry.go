@@ -70,7 +70,7 @@ func newTraces(ctx context.Context, res *resource.Resource) (*sdktrace.TracerPro
 	if wanted("TRACES") {
 		exporter, err := autoexport.NewSpanExporter(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("export of traces: %w", err)
+			return nil, exportError("TRACES", err)
 		}
 		if !autoexport.IsNoneSpanExporter(exporter) {
 			opts = append(opts, sdktrace.WithBatcher(exporter))
@@ -91,12 +91,18 @@ func newMeters(ctx context.Context, res *resource.Resource) (*sdkmetric.MeterPro
 	if wanted("METRICS") {
 		reader, err := autoexport.NewMetricReader(ctx)
 		if err != nil {
-			return nil, nil, fmt.Errorf("export of metrics: %w", err)
+			return nil, nil, exportError("METRICS", err)
 		}
 		opts = append(opts, sdkmetric.WithReader(reader))
 	}
 	handler := promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true}) // with exemplars
 	return sdkmetric.NewMeterProvider(opts...), handler, nil
+}
+
+// exportError names what is most likely wrong: the exporters' errors do not.
+func exportError(signal string, err error) error {
+	name := "OTEL_" + signal + "_EXPORTER"
+	return fmt.Errorf("%s=%q: %w", name, os.Getenv(name), err)
 }
 
 // wanted reports whether the environment says anything about where the signal goes. The default of the exporters is
