@@ -2,7 +2,6 @@ package connectgate
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"time"
 
@@ -18,9 +17,9 @@ import (
 //	mux.Handle(path, connectgate.Middleware(db)(handler))
 //
 // A call is gated before its body is read, so that one that waits holds no
-// memory but its headers, and its refusal costs little more than these (a unary
-// body of up to 16 KiB is still taken in and thrown away over HTTP/2). It holds its place until the handler has returned, which is after it
-// has written the response. The wait is bounded by the deadline that the client
+// memory but its headers, and its refusal costs little more than these; over HTTP/2
+// a body of up to 16 KiB is still taken in and thrown away. It holds its place until
+// the handler has returned, which is after it has written the response. The wait is bounded by the deadline that the client
 // has sent, as in an interceptor. Refusals are framed for the protocol of the
 // call; those of gRPC are sent in a form that clients retry, without
 // [TrailersOnly].
@@ -127,16 +126,8 @@ func (m *middleware) refuse(w http.ResponseWriter, r *http.Request, as wire, wai
 	} else {
 		_ = writeFailure(w, r, as, err)
 	}
-	if as == wireConnectUnary && r.ProtoMajor == 2 && r.ContentLength > 0 && r.ContentLength <= maxDrained {
-		_, _ = io.CopyN(io.Discard, r.Body, r.ContentLength)
-	}
+	drain(w, r)
 }
-
-// maxDrained is up to which size the body of a refused request is read all the
-// same, over HTTP/2, before the response ends. It is on its way then, and net/http
-// resets a stream whose body it did not get to the end, which some clients (curl
-// 7.88) take for a failure, though they must not (RFC 9113, section 8.1).
-const maxDrained = 16 << 10
 
 // deadlineContext has the deadline that the client has sent. It does not end
 // then: a gate does not wait that long, so that no timer is needed, and it must

@@ -39,6 +39,9 @@ func holding(h http.Handler, retryAfter bool) http.Handler {
 			return
 		}
 		held := &heldWriter{ResponseWriter: w, retryAfter: retryAfter}
+		if !retryAfter { // where a transcoder feeds the body
+			r.Body = newDrainedBody(held, r)
+		}
 		if _, ok := w.(http.Flusher); ok {
 			h.ServeHTTP(held, r)
 		} else {

@@ -11,80 +11,30 @@ import (
 	"testing"
 	"time"
 
-	"connectrpc.com/connect"
-	connectv2 "connectrpc.com/connect/v2"
-	"connectrpc.com/connect/v2/connecthttp"
 	"google.golang.org/grpc"
 
 	"github.com/rpcgate/rpcgate/gate"
-	testv1connectv2 "github.com/rpcgate/rpcgate/gen/connectv2/rpcgate/test/v1/testv1connect"
-	testv1 "github.com/rpcgate/rpcgate/gen/rpcgate/test/v1"
-	"github.com/rpcgate/rpcgate/gen/rpcgate/test/v1/testv1connect"
 	"github.com/rpcgate/rpcgate/interceptor/connectgate"
 	"github.com/rpcgate/rpcgate/interceptor/grpcgate"
+	"github.com/rpcgate/rpcgate/internal/conformance"
+	"github.com/rpcgate/rpcgate/internal/conformance/connecthost"
+	"github.com/rpcgate/rpcgate/internal/conformance/grpchost"
 )
-
-// echoGRPC, echoV1 and echoV2 are the echo service, as far as the clients call it: unary and server streams.
-type (
-	echoGRPC struct {
-		testv1.UnimplementedEchoServiceServer
-	}
-	echoV1 struct {
-		testv1connect.UnimplementedEchoServiceHandler
-	}
-	echoV2 struct {
-		testv1connectv2.UnimplementedEchoServiceHandler
-	}
-)
-
-func (echoGRPC) Unary(_ context.Context, req *testv1.UnaryRequest) (*testv1.UnaryResponse, error) {
-	return &testv1.UnaryResponse{Text: req.GetText()}, nil
-}
-
-func (echoGRPC) ServerStream(req *testv1.ServerStreamRequest, s grpc.ServerStreamingServer[testv1.ServerStreamResponse]) error {
-	return s.Send(&testv1.ServerStreamResponse{Text: req.GetText()})
-}
-
-func (echoV1) Unary(_ context.Context, req *connect.Request[testv1.UnaryRequest]) (*connect.Response[testv1.UnaryResponse], error) {
-	return connect.NewResponse(&testv1.UnaryResponse{Text: req.Msg.GetText()}), nil
-}
-
-func (echoV1) ServerStream(
-	_ context.Context, req *connect.Request[testv1.ServerStreamRequest], s *connect.ServerStream[testv1.ServerStreamResponse],
-) error {
-	return s.Send(&testv1.ServerStreamResponse{Text: req.Msg.GetText()})
-}
-
-func (echoV2) Unary(_ context.Context, req *testv1.UnaryRequest) (*testv1.UnaryResponse, error) {
-	return &testv1.UnaryResponse{Text: req.GetText()}, nil
-}
-
-func (echoV2) ServerStream(
-	_ context.Context, req *testv1.ServerStreamRequest, s testv1connectv2.EchoServiceServerStreamServerStream,
-) error {
-	return s.Send(&testv1.ServerStreamResponse{Text: req.GetText()})
-}
 
 // connectV1 serves the echo service with Connect v1 and the interceptor of a.
 func connectV1(a gate.Admitter) http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle(testv1connect.NewEchoServiceHandler(echoV1{}, connect.WithInterceptors(connectgate.NewInterceptor(a))))
-	return mux
+	return connecthost.HandlerV1(conformance.Echo, connectgate.NewInterceptor(a))
 }
 
 // connectV2 serves it with Connect v2.
 func connectV2(a gate.Admitter) http.Handler {
-	server := connectv2.NewServer(connectgate.NewServerInterceptor(a))
-	testv1connectv2.RegisterEchoServiceHandler(server, echoV2{})
-	mux := http.NewServeMux()
-	connecthttp.Mount(mux, server)
-	return mux
+	return connecthost.HandlerV2(conformance.Echo, connectgate.NewServerInterceptor(a))
 }
 
 // grpcServer makes a grpc-go server with the interceptors of a.
 func grpcServer(a gate.Admitter) *grpc.Server {
 	server := grpc.NewServer(grpcgate.ServerOptions(a)...)
-	testv1.RegisterEchoServiceServer(server, echoGRPC{})
+	grpchost.Register(server, conformance.Echo)
 	return server
 }
 
@@ -97,7 +47,7 @@ func hosts() map[string]host {
 		"grpc-go": serveGRPC,
 		"grpc-go, before decode": func(t *testing.T, a gate.Admitter) string {
 			server := grpc.NewServer()
-			testv1.RegisterEchoServiceServer(grpcgate.BeforeDecode(server, a), echoGRPC{})
+			grpchost.Register(grpcgate.BeforeDecode(server, a), conformance.Echo)
 			return serve(t, server.Serve, server.Stop)
 		},
 		"grpc-go over net/http": func(t *testing.T, a gate.Admitter) string {

@@ -4,7 +4,12 @@ package interop
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -12,12 +17,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -27,6 +34,9 @@ import (
 	"github.com/rpcgate/rpcgate/gen/rpcgate/test/v1/testv1connect"
 	"github.com/rpcgate/rpcgate/interceptor/connectgate"
 	"github.com/rpcgate/rpcgate/interceptor/httpgate"
+	"github.com/rpcgate/rpcgate/internal/conformance"
+	"github.com/rpcgate/rpcgate/internal/conformance/grpchost"
+	"github.com/rpcgate/rpcgate/internal/memhttp"
 )
 
 // serveAll is a host of Connect and of a plain handler, on "GET /plain".
@@ -62,16 +72,17 @@ func startNginx(t *testing.T, upstreams []string, replacements ...string) proxy 
 	}
 	one, two := freeAddr(t), freeAddr(t)
 	servers := "server " + strings.Join(upstreams, ";\nserver ") + ";"
-	replacements = append([]string{"server 127.0.0.1:8080;", servers, "listen 127.0.0.1:8000;", "listen " + one + ";",
-		"listen 127.0.0.1:8001 http2;", "listen " + two + " http2;"}, replacements...)
+	text := string(conf)
+	replacements = append([]string{"server 127.0.0.1:8080;", servers, "127.0.0.1:8000", one, "127.0.0.1:8001", two}, replacements...)
 	for i := 0; i < len(replacements); i += 2 {
-		if !strings.Contains(string(conf), replacements[i]) {
+		if !strings.Contains(text, replacements[i]) {
 			t.Fatalf("nginx.conf has no %q", replacements[i])
 		}
+		text = strings.ReplaceAll(text, replacements[i], replacements[i+1])
 	}
 	dir := t.TempDir()
 	file := filepath.Join(dir, "nginx.conf")
-	if err := os.WriteFile(file, []byte(strings.NewReplacer(replacements...).Replace(string(conf))), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	log, err := os.Create(filepath.Join(dir, "stderr"))
@@ -131,17 +142,17 @@ func awaitListener(t *testing.T, addr string) {
 	}
 }
 
-// dial makes a grpc-go client with a retry policy of the given backoff.
-func dial(t *testing.T, addr, backoff string) testv1.EchoServiceClient {
+// dial makes a connection of grpc-go with a retry policy of the given backoff.
+func dial(t *testing.T, addr, backoff string, creds credentials.TransportCredentials) *grpc.ClientConn {
 	t.Helper()
-	conn, err := grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(insecure.NewCredentials()),
+	conn, err := grpc.NewClient("passthrough:///"+addr, grpc.WithTransportCredentials(creds),
 		grpc.WithDefaultServiceConfig(`{"methodConfig": [{"name": [{}], "retryPolicy": {"maxAttempts": 5, "initialBackoff": "`+backoff+
 			`", "maxBackoff": "`+backoff+`", "backoffMultiplier": 1, "retryableStatusCodes": ["RESOURCE_EXHAUSTED"]}}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	return testv1.NewEchoServiceClient(conn)
+	return conn
 }
 
 // post makes a Connect call, get a plain one; body and response are what the client sees.
@@ -294,18 +305,138 @@ func checkGRPC(t *testing.T, err error, code codes.Code, delay time.Duration) {
 func TestGRPCGoComesBackThroughNginxAfterTheDelayItWasTold(t *testing.T) {
 	for name, start := range hosts() {
 		t.Run(name, func(t *testing.T) {
-			g := newGate(t, 50*time.Millisecond, 2)
-			p := startNginx(t, []string{start(t, g)})
-			client := dial(t, p.http2, "600s")
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			res, err := client.Unary(ctx, &testv1.UnaryRequest{Text: "hello"})
-			if err != nil || res.GetText() != "hello" {
-				t.Errorf("the call failed: %v, %v", res, err)
+			for _, shape := range conformance.Shapes() {
+				t.Run(shape.String(), func(t *testing.T) {
+					g := newGate(t, 50*time.Millisecond, 2)
+					p := startNginx(t, []string{start(t, g)})
+					comesBack(t, dial(t, p.http2, "600s", insecure.NewCredentials()), shape)
+					checkAttempts(t, g, 2, 1)
+				})
 			}
-			checkAttempts(t, g, 2, 1)
 		})
 	}
+}
+
+// One port of nginx serves both versions of HTTP once there is TLS. What it keeps of connections to the server must not
+// be mixed up then.
+func TestNginxWithTLSServesAllOnOnePort(t *testing.T) {
+	for _, name := range []string{"grpc-go", "connect v1"} {
+		t.Run(name, func(t *testing.T) {
+			certificate, roots := memhttp.NewTLS(t)
+			g := newGate(t, 50*time.Millisecond, 2)
+			p := startNginx(t, []string{hosts()[name](t, g)}, " http2;", " ssl http2;\n"+sslLines(t, certificate))
+			trusting := &tls.Config{RootCAs: roots, ServerName: "in-memory.test"}
+			comesBack(t, dial(t, p.http2, "600s", credentials.NewTLS(trusting)), conformance.BidiStream)
+			checkAttempts(t, g, 2, 1)
+			if name != "connect v1" {
+				return // grpc-go's own server has no HTTP/1.1
+			}
+			lease, err := g.TryAcquire(gate.Call{Route: "filler"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer lease.Release()
+			client := &http.Client{Transport: &http.Transport{TLSClientConfig: trusting}}
+			defer client.CloseIdleConnections()
+			res, err := client.Post("https://"+p.http2+testv1connect.EchoServiceUnaryProcedure, "application/json",
+				strings.NewReader(`{"text":"hello"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer res.Body.Close()
+			if res.ProtoMajor != 1 || res.StatusCode != http.StatusTooManyRequests || res.Header.Get("Retry-After") != "1" {
+				t.Errorf("HTTP/1.1: %s %s, Retry-After %q", res.Proto, res.Status, res.Header.Get("Retry-After"))
+			}
+		})
+	}
+}
+
+// sslLines writes the certificate to files and names them in the words of nginx.
+func sslLines(t *testing.T, c *tls.Config) string {
+	t.Helper()
+	dir := t.TempDir()
+	key, err := x509.MarshalPKCS8PrivateKey(c.Certificates[0].PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := ""
+	for directive, block := range map[string]*pem.Block{
+		"ssl_certificate":     {Type: "CERTIFICATE", Bytes: c.Certificates[0].Certificate[0]},
+		"ssl_certificate_key": {Type: "PRIVATE KEY", Bytes: key},
+	} {
+		file := filepath.Join(dir, directive)
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		lines += directive + " " + file + ";\n"
+	}
+	return lines
+}
+
+// comesBack makes a call that must succeed in the end, within a minute.
+func comesBack(t *testing.T, conn *grpc.ClientConn, shape conformance.Shape) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	call := grpchost.NewClient(conn).Open(ctx, shape, nil)
+	if err := call.Send("hello"); err != nil && !errors.Is(err, io.EOF) { // Recv says what it was
+		t.Fatal(err)
+	}
+	if err := call.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := call.Recv()
+	if err != nil || got != "hello" {
+		t.Fatalf("got %q and error %v, want the text back", got, err)
+	}
+	if _, err := call.Recv(); !errors.Is(err, io.EOF) {
+		t.Errorf("after the answer: %v, want its end", err)
+	}
+}
+
+// A call that is refused before its request was read ends while the request is on its way. What the server answers to
+// that must not be taken for the answer to the next call on the connection.
+func TestNginxMixesNoRefusalUpWithTheNextCall(t *testing.T) {
+	for name, start := range hosts() {
+		t.Run(name, func(t *testing.T) {
+			g := newGate(t, time.Second, -1)
+			p := startNginx(t, []string{start(t, g)})
+			conn, err := grpc.NewClient("passthrough:///"+p.http2, grpc.WithTransportCredentials(insecure.NewCredentials()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			client := grpchost.NewClient(conn)
+			var wg sync.WaitGroup
+			for range 8 {
+				wg.Go(func() {
+					for i := range 60 {
+						shape := conformance.Shapes()[i%4]
+						if err := refused(t, client, shape); err != nil {
+							t.Errorf("%s: %v", shape, err)
+						}
+					}
+				})
+			}
+			wg.Wait()
+		})
+	}
+}
+
+// refused makes a call and returns what is wrong with its refusal.
+func refused(t *testing.T, client conformance.Client, shape conformance.Shape) error {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	call := client.Open(ctx, shape, nil)
+	if call.Send("hello") == nil {
+		_ = call.CloseSend()
+	}
+	_, err := call.Recv()
+	var f *conformance.Failure
+	if errors.As(err, &f) && f.Code == uint32(codes.ResourceExhausted) {
+		return nil
+	}
+	return fmt.Errorf("got %w, want ResourceExhausted", err)
 }
 
 // A server that is down is passed over, so that a restart goes unnoticed.

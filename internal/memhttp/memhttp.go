@@ -41,7 +41,7 @@ func Start(t testing.TB, h http.Handler) *Server {
 func StartTLS(t testing.TB, h http.Handler) *Server {
 	s := &Server{URL: "https://in-memory.test", listener: newListener(), testing: t}
 	srv := s.server(h)
-	srv.TLSConfig, s.roots = newTLS(t)
+	srv.TLSConfig, s.roots = NewTLS(t)
 	s.serve(srv, func() error { return srv.ServeTLS(s.listener, "", "") })
 	return s
 }

@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// newTLS makes a certificate that is good at any time, also at that of a bubble.
-func newTLS(t testing.TB) (*tls.Config, *x509.CertPool) {
+// NewTLS makes a certificate for "in-memory.test" that is good at any time, also at
+// that of a bubble, and says what a client has to trust.
+func NewTLS(t testing.TB) (*tls.Config, *x509.CertPool) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatalf("memhttp: %v", err)

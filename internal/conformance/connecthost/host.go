@@ -30,14 +30,14 @@ const (
 // V1 is a Connect v1 server with connectgate.NewInterceptor.
 func V1(p Protocol) conformance.Host {
 	return host("Connect v1", p, func(s conformance.Setup) http.Handler {
-		return HandlerV1(s, connectgate.NewInterceptor(s.Admitter, s.Options...))
+		return HandlerV1(s.Handler, connectgate.NewInterceptor(s.Admitter, s.Options...))
 	})
 }
 
 // V2 is a Connect v2 server with connectgate.NewServerInterceptor.
 func V2(p Protocol) conformance.Host {
 	h := host("Connect v2", p, func(s conformance.Setup) http.Handler {
-		return handlerV2(s, connectgate.NewServerInterceptor(s.Admitter, s.Options...))
+		return HandlerV2(s.Handler, connectgate.NewServerInterceptor(s.Admitter, s.Options...))
 	})
 	h.BeforeDecode = true
 	return h
@@ -47,7 +47,7 @@ func V2(p Protocol) conformance.Host {
 // interceptor, which is needed for what handlers return and for messages.
 func MiddlewareV1(p Protocol) conformance.Host {
 	h := host("Connect middleware and v1", p, func(s conformance.Setup) http.Handler {
-		inner := HandlerV1(s, connectgate.NewInterceptor(s.Admitter, s.Options...))
+		inner := HandlerV1(s.Handler, connectgate.NewInterceptor(s.Admitter, s.Options...))
 		return connectgate.Middleware(s.Admitter, s.Options...)(inner)
 	})
 	h.BeforeDecode = true
@@ -57,7 +57,7 @@ func MiddlewareV1(p Protocol) conformance.Host {
 // MiddlewareV2 is the same with Connect v2.
 func MiddlewareV2(p Protocol) conformance.Host {
 	h := host("Connect middleware and v2", p, func(s conformance.Setup) http.Handler {
-		inner := handlerV2(s, connectgate.NewServerInterceptor(s.Admitter, s.Options...))
+		inner := HandlerV2(s.Handler, connectgate.NewServerInterceptor(s.Admitter, s.Options...))
 		return connectgate.Middleware(s.Admitter, s.Options...)(inner)
 	})
 	h.BeforeDecode = true
@@ -85,7 +85,7 @@ func host(name string, p Protocol, handler func(conformance.Setup) http.Handler)
 
 // HandlerV1 serves the echo service in Connect v1, and its health, with an
 // interceptor.
-func HandlerV1(s conformance.Setup, gated connect.Interceptor) http.Handler {
+func HandlerV1(h conformance.Handler, gated connect.Interceptor) http.Handler {
 	opts := []connect.HandlerOption{
 		connect.WithRecover(func(context.Context, connect.Spec, http.Header, any) error {
 			return connect.NewError(connect.CodeInternal, nil)
@@ -93,14 +93,15 @@ func HandlerV1(s conformance.Setup, gated connect.Interceptor) http.Handler {
 		connect.WithInterceptors(gated),
 	}
 	mux := http.NewServeMux()
-	mux.Handle(testv1connect.NewEchoServiceHandler(serviceV1{s.Handler}, opts...))
+	mux.Handle(testv1connect.NewEchoServiceHandler(serviceV1{h}, opts...))
 	mux.Handle(grpchealth.NewHandler(grpchealth.NewStaticChecker(), opts...))
 	return mux
 }
 
-func handlerV2(s conformance.Setup, gated connectv2.ServerInterceptor) http.Handler {
+// HandlerV2 is the same in Connect v2.
+func HandlerV2(h conformance.Handler, gated connectv2.ServerInterceptor) http.Handler {
 	server := connectv2.NewServer(recoverV2, gated)
-	testv1connectv2.RegisterEchoServiceHandler(server, serviceV2{s.Handler})
+	testv1connectv2.RegisterEchoServiceHandler(server, serviceV2{h})
 	server.Register(healthV2())
 	mux := http.NewServeMux()
 	connecthttp.Mount(mux, server)

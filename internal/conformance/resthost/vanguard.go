@@ -24,7 +24,7 @@ import (
 // Vanguard.
 func VanguardConnect() conformance.Host {
 	return vanguardREST("Vanguard over Connect by REST", func(s conformance.Setup) http.Handler {
-		return connecthost.HandlerV1(s, connectgate.NewInterceptor(s.Admitter, s.Options...))
+		return connecthost.HandlerV1(s.Handler, connectgate.NewInterceptor(s.Admitter, s.Options...))
 	})
 }
 

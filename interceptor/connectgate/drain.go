@@ -1,0 +1,67 @@
+package connectgate
+
+import (
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// What is read of the body of a refused request, at most.
+const (
+	maxDrained = 16 << 10
+	drainTime  = 10 * time.Millisecond
+)
+
+// drain takes in what is on its way of the body of a refused request, over HTTP/2,
+// before the response ends. Otherwise net/http resets the stream: first with
+// NO_ERROR, which some clients take for a failure though they must not (RFC 9113,
+// section 8.1; curl 7.88), and with STREAM_CLOSED when the rest of the body comes,
+// which nginx 1.22 takes for the answer to the next call on the connection, and
+// sends 502. A client that keeps its side of a stream open is not waited for long.
+func drain(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor != 2 || r.ContentLength == 0 || r.ContentLength > maxDrained {
+		return
+	}
+	if http.NewResponseController(w).SetReadDeadline(time.Now().Add(drainTime)) != nil {
+		return // without one, this might take for ever
+	}
+	_, _ = io.CopyN(io.Discard, r.Body, maxDrained)
+}
+
+// drainedBody is the body of a call that may yet be refused by its handler, which
+// closes it at the end, and after that nothing can be drained.
+type drainedBody struct {
+	io.ReadCloser
+	held    *heldWriter
+	request *http.Request // whose body this is
+
+	// reading is held to read. grpc-go reads on one goroutine and closes on
+	// another, and of two that wait to read, net/http's body wakes only one. It
+	// is a channel and no mutex so that time goes on in a synctest bubble.
+	reading chan struct{}
+	ended   atomic.Bool
+}
+
+func newDrainedBody(held *heldWriter, r *http.Request) *drainedBody {
+	return &drainedBody{ReadCloser: r.Body, held: held, request: r, reading: make(chan struct{}, 1)}
+}
+
+func (b *drainedBody) Read(p []byte) (int, error) {
+	b.reading <- struct{}{}
+	defer func() { <-b.reading }()
+	n, err := b.ReadCloser.Read(p)
+	if err != nil {
+		b.ended.Store(true)
+	}
+	return n, err
+}
+
+// Close closes the body, once it is drained if the call has been refused, or
+// whatever else has ended it before a message was sent.
+func (b *drainedBody) Close() error {
+	if !b.held.sent && !b.ended.Load() {
+		drain(b.held.ResponseWriter, b.request)
+	}
+	return b.ReadCloser.Close()
+}
