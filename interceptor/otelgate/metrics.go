@@ -66,11 +66,18 @@ func (in *instruments) watch(g *gate.Gate) error {
 // Enabled is false without an SDK: then the gate does as if it had no observer.
 func (m *gateMetrics) Enabled(ctx context.Context) bool { return m.enabled(ctx) }
 
-// OnEvent records the event. The context is passed on for the exemplars.
+// OnEvent records the event. The context is passed on for the exemplars, except
+// for calls that were admitted at once: they are the many, and as examples of who
+// waits or is rejected they have nothing to show. Considering one takes an SDK as
+// long as all the rest of a measurement. How long a lease was held is of interest
+// in any case.
 func (m *gateMetrics) OnEvent(ctx context.Context, e gate.Event) {
 	switch e.Kind {
 	case gate.EventDecision:
 		s := m.routes.find(&e.Call).outcome(&e)
+		if e.Decision == gate.Accepted && e.Waited == 0 {
+			ctx = context.Background()
+		}
 		m.requests.Add(ctx, 1, s.add...)
 		if e.Decision != gate.Abandoned {
 			m.wait.Record(ctx, e.Waited.Seconds(), s.record...)

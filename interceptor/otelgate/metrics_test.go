@@ -3,6 +3,8 @@ package otelgate_test
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -212,39 +214,65 @@ func TestInstrumentsAreAsTheyAreDocumented(t *testing.T) {
 	}
 }
 
+// TestExemplarsLeadToTheSpan of the calls that are worth a look: what has waited, and any that held a place.
 func TestExemplarsLeadToTheSpan(t *testing.T) {
-	sdk := newSDK()
-	db := gate.Must(gate.New("db", 1))
-	if _, err := otelgate.NewRecorder(db, otelgate.WithMeterProvider(sdk.meters)); err != nil {
-		t.Fatal(err)
+	for name, want := range map[string][]string{
+		"admitted at once": {"gate.lease.duration"},
+		"waited":           {"gate.lease.duration", "gate.requests", "gate.wait.duration"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				sdk := newSDK()
+				db := gate.Must(gate.New("db", 1))
+				if _, err := otelgate.NewRecorder(db, otelgate.WithMeterProvider(sdk.meters)); err != nil {
+					t.Fatal(err)
+				}
+				if name == "waited" {
+					holder, err := db.TryAcquire(gate.Call{Route: listOpen})
+					if err != nil {
+						t.Fatal(err)
+					}
+					time.AfterFunc(20*time.Millisecond, holder.Release)
+				}
+				ctx, span := sdk.traces.Tracer("test").Start(context.Background(), "call")
+				lease, err := db.Acquire(ctx, gate.Call{Route: listOpen})
+				if err != nil {
+					t.Fatal(err)
+				}
+				span.End()
+				lease.Release() // the span has ended: it is still the one of this call
+				if got := sdk.exemplars(t, span.SpanContext().TraceID()); !slices.Equal(got, want) {
+					t.Errorf("exemplars of the call's trace in %q, want %q", got, want)
+				}
+			})
+		})
 	}
-	ctx, span := sdk.traces.Tracer("test").Start(context.Background(), "call")
-	lease, err := db.Acquire(ctx, gate.Call{Route: listOpen})
-	if err != nil {
-		t.Fatal(err)
-	}
-	span.End()
-	lease.Release() // the span has ended: it is still the one of this call
+}
 
-	want, found := span.SpanContext().TraceID(), map[string]bool{}
+// exemplars returns the names of the metrics that have one of the trace, sorted.
+func (s *sdk) exemplars(t *testing.T, want trace.TraceID) []string {
+	t.Helper()
+	found := map[string]bool{}
 	check := func(name string, id []byte) {
-		found[name] = trace.TraceID(id) == want
+		if trace.TraceID(id) == want {
+			found[name] = true
+		}
 	}
-	for _, m := range sdk.scopes(t)[0].Metrics {
+	for _, m := range s.scopes(t)[0].Metrics {
 		switch d := m.Data.(type) {
 		case metricdata.Sum[int64]:
-			for _, e := range d.DataPoints[0].Exemplars {
-				check(m.Name, e.TraceID)
+			for _, point := range d.DataPoints {
+				for _, e := range point.Exemplars {
+					check(m.Name, e.TraceID)
+				}
 			}
 		case metricdata.Histogram[float64]:
-			for _, e := range d.DataPoints[0].Exemplars {
-				check(m.Name, e.TraceID)
+			for _, point := range d.DataPoints {
+				for _, e := range point.Exemplars {
+					check(m.Name, e.TraceID)
+				}
 			}
 		}
 	}
-	for _, name := range []string{"gate.requests", "gate.wait.duration", "gate.lease.duration"} {
-		if !found[name] {
-			t.Errorf("%s has no exemplar of the call's trace", name)
-		}
-	}
+	return slices.Sorted(maps.Keys(found))
 }

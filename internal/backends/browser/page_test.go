@@ -47,7 +47,7 @@ func (c *complaints) hear(event any) {
 func open(t *testing.T, heard *complaints) context.Context {
 	t.Helper()
 	ctx, cancel := chromedp.NewExecAllocator(t.Context(),
-		chromedp.ExecPath("chromium"), chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.NoSandbox,
+		chromedp.ExecPath("chromium"), chromedp.Headless, chromedp.NoSandbox,
 		chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.Flag("disable-quic", true),
 		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-sync", true), chromedp.WSURLReadTimeout(patience))
