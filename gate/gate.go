@@ -209,7 +209,7 @@ func (g *Gate) Acquire(ctx context.Context, call Call) (Lease, error) {
 			g.mu.Unlock()
 			return Lease{slot: s, serial: serial, gate: g, inFlight: inFlight, outcome: outcome(Accepted)}, nil
 		}
-		g.mu.Unlock()
+		return g.acquireSlow(ctx, &arrival{call: &call, level: level, want: want}, wait{budget: g.config.maxWait})
 	}
 	return g.acquire(ctx, &call, wait{budget: g.config.maxWait})
 }
