@@ -25,7 +25,7 @@ func (i *interceptorV1) unaryClient(ctx context.Context, req connect.AnyRequest,
 	if i.host.NeedsRequest() {
 		call = i.host.Weigh(ctx, call, req.Any())
 	}
-	lease, err := i.host.Admit(ctx, call)
+	lease, err := i.host.AdmitClient(ctx, call)
 	if err != nil {
 		return nil, i.notSent(ctx, err)
 	}
@@ -46,7 +46,7 @@ func (i *interceptorV1) WrapStreamingClient(next connect.StreamingClientFunc) co
 		if i.host.NeedsRequest() {
 			call = i.host.Weigh(ctx, call, nil)
 		}
-		lease, err := i.host.Admit(ctx, call)
+		lease, err := i.host.AdmitClient(ctx, call)
 		if err != nil {
 			return newRefusedConn(spec, i.notSent(ctx, err))
 		}

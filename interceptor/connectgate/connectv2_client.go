@@ -35,7 +35,7 @@ func (c *clientV2) intercept(next connectv2.ClientFunc) connectv2.ClientFunc {
 		if c.host.Exempts(spec.Procedure) {
 			return next(ctx, spec)
 		}
-		lease, err := c.host.Admit(ctx, c.call(ctx, spec))
+		lease, err := c.host.AdmitClient(ctx, c.call(ctx, spec))
 		if err != nil {
 			return nil, c.notSent(ctx, err)
 		}

@@ -64,7 +64,7 @@ func (c *client) unary(
 	if c.host.Exempts(method) {
 		return invoker(ctx, method, req, reply, cc, opts...)
 	}
-	lease, err := c.host.Admit(ctx, c.call(ctx, method, req))
+	lease, err := c.host.AdmitClient(ctx, c.call(ctx, method, req))
 	if err != nil {
 		return c.notAdmitted(ctx, err)
 	}

@@ -19,7 +19,7 @@ func (c *client) stream(
 	if c.host.Exempts(method) {
 		return streamer(ctx, desc, cc, method, opts...)
 	}
-	lease, err := c.host.Admit(ctx, c.call(ctx, method, nil))
+	lease, err := c.host.AdmitClient(ctx, c.call(ctx, method, nil))
 	if err != nil {
 		return nil, c.notAdmitted(ctx, err)
 	}

@@ -17,6 +17,13 @@
 // SDK, a gate stays as it is without telemetry: it does not even read the clock.
 // An SDK that is set later is used from then on.
 //
+// Exemplars lead from gate.lease.duration to the traces of any calls, and from
+// gate.requests and gate.wait.duration to those that waited or were rejected.
+//
+// A gate in front of a client that is used in a handler leaves the attributes of
+// the handler's span to the gate in front of that: it shows there by the event of a
+// rejection and by the span of a wait.
+//
 // The names are in names.go. Rejections count where they were made: a call that
 // passed one gate of a chain and was refused by the next is an accepted call of
 // the first. Two gates of one name in one process cannot be told apart: their

@@ -57,6 +57,19 @@ func NewRecorder(a gate.Admitter, opts ...Option) (*Recorder, error) {
 // It does nothing for exempt calls, which get the zero Lease, for errors that
 // are no gate's, and if the span is not recording.
 func (r *Recorder) Annotate(ctx context.Context, call gate.Call, lease gate.Lease, err error) {
+	r.annotate(ctx, &call, lease, err, false)
+}
+
+// AnnotateClient is [Recorder.Annotate] for a gate in front of a client. Its
+// current span may be that of the call in whose handler the client is used. The
+// attributes of a span of kind server tell of the gate in front of that call, so
+// they are left alone: there, a client's gate shows by the event and by the span
+// of the wait.
+func (r *Recorder) AnnotateClient(ctx context.Context, call gate.Call, lease gate.Lease, err error) {
+	r.annotate(ctx, &call, lease, err, true)
+}
+
+func (r *Recorder) annotate(ctx context.Context, call *gate.Call, lease gate.Lease, err error, client bool) {
 	if r == nil || r.config.noSpans {
 		return
 	}
@@ -68,10 +81,18 @@ func (r *Recorder) Annotate(ctx context.Context, call gate.Call, lease gate.Leas
 	if !ok {
 		return
 	}
-	o.describe(span)
-	if (o.refused() || o.waited > 0) && !r.illustrated(o.gate) {
-		o.illustrate(ctx, span, r.config.tracers, &call)
+	if !client || !isServer(span) {
+		o.describe(span)
 	}
+	if (o.refused() || o.waited > 0) && !r.illustrated(o.gate) {
+		o.illustrate(ctx, span, r.config.tracers, call)
+	}
+}
+
+// isServer reports whether the span is of kind server, as far as it says.
+func isServer(span trace.Span) bool {
+	s, ok := span.(interface{ SpanKind() trace.SpanKind })
+	return ok && s.SpanKind() == trace.SpanKindServer
 }
 
 // illustrated reports whether the gate has an observer that has illustrated the

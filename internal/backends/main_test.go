@@ -3,6 +3,7 @@
 package backends
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,11 +18,17 @@ const jaegerVersion = "v1.76.0"
 var (
 	demoBinary   = sync.OnceValues(buildDemo)
 	jaegerBinary = sync.OnceValues(buildJaeger)
+
+	building, stopBuilding = context.WithCancel(context.Background())
 )
 
 func TestMain(m *testing.M) {
-	go func() { _, _ = jaegerBinary() }() // takes longest; Prometheus has its turn meanwhile
-	os.Exit(m.Run())
+	var builds sync.WaitGroup
+	builds.Go(func() { _, _ = jaegerBinary() }) // takes longest; Prometheus has its turn meanwhile
+	code := m.Run()
+	stopBuilding()
+	builds.Wait()
+	os.Exit(code)
 }
 
 // buildDemo builds the demo. The go command's cache makes it quick.
@@ -61,7 +68,8 @@ func cacheDir() (string, error) {
 }
 
 func build(dir, output, pkg string) error {
-	cmd := exec.Command("go", "build", "-o", output, pkg)
+	cmd := exec.CommandContext(building, "go", "build", "-o", output, pkg)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it ends the compilers, too
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -131,6 +131,15 @@ func (h *Host) Admit(ctx context.Context, call gate.Call) (gate.Lease, error) {
 	return lease, err
 }
 
+// AdmitClient is Admit for a gate in front of a client.
+func (h *Host) AdmitClient(ctx context.Context, call gate.Call) (gate.Lease, error) {
+	lease, err := h.admitter.Acquire(ctx, call)
+	if h.recorder != nil {
+		h.recorder.AnnotateClient(ctx, call, lease, err)
+	}
+	return lease, err
+}
+
 // Carry returns a context that carries the lease.
 func (h *Host) Carry(ctx context.Context, lease gate.Lease) context.Context {
 	return gate.NewContext(ctx, lease, h.admitter)
