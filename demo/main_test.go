@@ -25,6 +25,7 @@ func TestMistakesInTheCommandLine(t *testing.T) {
 		{"rush -json=perhaps", `invalid boolean value "perhaps" for -json`},
 		{"-gate 0", `invalid value "0" for flag -gate`},
 		{"serve -reports x", `invalid value "x" for flag -reports`},
+		{"serve -proxy-timeout 30", `invalid value "30" for flag -proxy-timeout: want a time from 1ms to 24h0m0s`},
 		{"serve -addr nowhere", `invalid value "nowhere" for flag -addr`},
 	} {
 		var stderr strings.Builder

@@ -15,7 +15,7 @@ func (g *Gate) enqueue(ctx context.Context, a *arrival, budget time.Duration) *s
 	g.bookKey(s)
 	g.note(s, ctx, a.now, a.observed)
 	s.state = slotWaiting
-	g.queue.push(s, a.now+int64(budget))
+	g.queue.push(s, until(a.now, budget))
 	g.watchWaits()
 	return s
 }

@@ -52,7 +52,7 @@ func (g *Gate) passWaiting(ctx context.Context, a *arrival, budget time.Duration
 	s := g.pass(ctx, a)
 	s.state = slotWaiting
 	g.bookKey(s)
-	g.queue.push(s, a.now+int64(budget))
+	g.queue.push(s, until(a.now, budget))
 	g.watchWaits()
 	return g.passed(ctx, s, Event{})
 }

@@ -1,6 +1,10 @@
 package gate
 
-import "time"
+import (
+	"math"
+	"time"
+	"weak"
+)
 
 // One timer ends the waits of all calls at a gate. It is set for the wait that
 // ends first, or for an earlier time: when it finds nothing to end, because that
@@ -20,13 +24,35 @@ func (g *Gate) watchWaits() {
 	g.expiry = first
 	left := time.Duration(first - g.now())
 	if g.expirer == nil {
-		g.expirer = time.AfterFunc(left, g.expire)
+		g.expirer = time.AfterFunc(left, expirerOf(g))
 	} else {
 		g.expirer.Reset(left)
 	}
 }
 
-// expire is called by the timer.
+// expirerOf is what the timer calls. It knows the gate weakly: the timer stays set
+// when the calls that it was set for are through, and a gate that nobody uses any
+// more must not be kept for as long as calls might have waited there. Who waits has
+// the gate.
+func expirerOf(g *Gate) func() {
+	known := weak.Make(g)
+	return func() {
+		if g := known.Value(); g != nil {
+			g.expire()
+		}
+	}
+}
+
+// until is when a wait that begins now and has the given budget ends. It does not
+// overflow: the end of an endless wait comes after all others.
+func until(now int64, budget time.Duration) int64 {
+	if int64(budget) > math.MaxInt64-now {
+		return math.MaxInt64
+	}
+	return now + int64(budget)
+}
+
+// expire ends the waits whose time is up.
 func (g *Gate) expire() {
 	g.mu.Lock()
 	defer g.unlock()

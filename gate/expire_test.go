@@ -2,10 +2,13 @@ package gate_test
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/rpcgate/rpcgate/gate"
 )
@@ -61,4 +64,66 @@ func TestTimerThatWasSetForAnotherWaitEndsNone(t *testing.T) {
 		second.refused(t, gate.ReasonWaitTimeout)
 		lease.Release()
 	})
+}
+
+// TestEndlessWaitKeepsNobodyBeyondHisDeadline has a wait whose end, as a sum, would overflow, in both orders with a short
+// one at the same gate.
+func TestEndlessWaitKeepsNobodyBeyondHisDeadline(t *testing.T) {
+	for _, dryRun := range []bool{false, true} {
+		for _, endlessFirst := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				g := newGate(t, 1, gate.WithMaxWait(math.MaxInt64), gate.WithMaxWaiting(2))
+				holder := acquire(t, g, gate.Call{})
+				var endless *attempt
+				beginEndless := func() {
+					g.SetDryRun(dryRun)
+					endless = start(context.Background(), g, gate.Call{})
+					g.SetDryRun(false)
+				}
+				if endlessFirst {
+					beginEndless()
+				}
+				ctx, cancel := withTimeout(t, 20*time.Millisecond)
+				defer cancel()
+				short := start(ctx, g, gate.Call{})
+				if !endlessFirst {
+					beginEndless()
+				}
+				advance(10 * time.Millisecond)
+				short.refused(t, gate.ReasonWaitTimeout)
+				advance(1000 * time.Hour)
+				wantEqual(t, "calls that wait", g.Waiting(), 1)
+				holder.Release()
+				endless.admitted(t).Release()
+			})
+		}
+	}
+}
+
+// TestTimerKeepsNoGateThatNobodyUses has a call that might have waited for an hour, and was admitted soon. Until the hour
+// is over the timer is set.
+func TestTimerKeepsNoGateThatNobodyUses(t *testing.T) {
+	known := func() weak.Pointer[gate.Gate] {
+		g := gate.Must(gate.New("replaced", 1, gate.WithMaxWait(time.Hour)))
+		holder := acquire(t, g, gate.Call{})
+		admitted := make(chan error)
+		go func() {
+			admitted <- g.Do(context.Background(), gate.Call{}, func(context.Context) error { return nil })
+		}()
+		for g.Waiting() == 0 {
+			gosched()
+		}
+		holder.Release()
+		if err := <-admitted; err != nil {
+			t.Fatal(err)
+		}
+		return weak.Make(g)
+	}()
+	for range 10 { // the stack of a goroutine that ends may still know it
+		runtime.GC()
+		gosched()
+	}
+	if known.Value() != nil {
+		t.Error("the gate was not collected")
+	}
 }

@@ -1,6 +1,6 @@
 // Command conformance is a server for the suite with which Connect tests implementations, connectrpc.com/conformance:
-// a plain Connect server or, with -wrapped, the same behind connectgate.TrailersOnly and connectgate.Middleware, which
-// must make no difference. Its test runs the suite against both:
+// one of Connect v1, of Connect v2 or of grpc-go, plain or, with -wrapped, behind connectgate.TrailersOnly and
+// connectgate.Middleware, which must make no difference. Its test runs the suite against each, both ways:
 //
 //	go test ./...
 //
@@ -22,7 +22,6 @@ import (
 	"strings"
 	"time"
 
-	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/rpcgate/rpcgate/gate"
@@ -32,22 +31,31 @@ import (
 )
 
 func main() {
+	server := flag.String("server", "connect-v1", "which to run: connect-v1, connect-v2 or grpc-go")
 	wrapped := flag.Bool("wrapped", false, "put connectgate.TrailersOnly and connectgate.Middleware around the handler")
 	flag.Parse()
-	if err := run(*wrapped, os.Stdin, os.Stdout); err != nil {
+	if err := run(*server, *wrapped, os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "conformance:", err)
 		os.Exit(1)
 	}
 }
 
 // run serves what the request on in asks for, until the process is ended.
-func run(wrapped bool, in io.Reader, out io.Writer) error {
+func run(server string, wrapped bool, in io.Reader, out io.Writer) error {
 	var req conformancev1.ServerCompatRequest
 	if err := readMessage(in, &req); err != nil {
 		return err
 	}
+	h, err := handler(server, int(req.GetMessageReceiveLimit()))
+	if err != nil {
+		return err
+	}
+	if wrapped {
+		wide := gate.Must(gate.New("wide", 10_000))
+		h = connectgate.TrailersOnly(connectgate.Middleware(wide)(h))
+	}
 	srv := &http.Server{
-		Handler:           handler(&req, wrapped),
+		Handler:           h,
 		Protocols:         new(http.Protocols),
 		ReadHeaderTimeout: 5 * time.Second,
 		ErrorLog:          log.New(io.Discard, "", 0), // the suite breaks connections on purpose
@@ -81,22 +89,28 @@ func run(wrapped bool, in io.Reader, out io.Writer) error {
 	return serve()
 }
 
-func handler(req *conformancev1.ServerCompatRequest, wrapped bool) http.Handler {
-	limit := connect.WithReadMaxBytes(int(req.GetMessageReceiveLimit())) // 0: none
-	_, service := conformancev1connect.NewConformanceServiceHandler(server{}, limit)
-	h := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+func handler(server string, limit int) (http.Handler, error) {
+	switch server {
+	case "connect-v1":
+		return connectV1(limit), nil
+	case "connect-v2":
+		return connectV2(limit), nil
+	case "grpc-go":
+		return grpcGo(limit), nil
+	default:
+		return nil, fmt.Errorf("no server %q", server)
+	}
+}
+
+// bidiOverHTTP1 is for handlers of Connect, which refuse bidirectional streams over HTTP/1.1. The suite tests them all
+// the same, half-duplex, and its own server does what is done here, too.
+func bidiOverHTTP1(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor == 1 && strings.HasSuffix(r.URL.Path, conformancev1connect.ConformanceServiceBidiStreamProcedure) {
-			// Connect refuses bidirectional streams over HTTP/1.1. The suite tests them all the same, half-duplex,
-			// and its own server does what follows, too.
 			r.ProtoMajor, r.ProtoMinor = 2, 0
 		}
-		service.ServeHTTP(w, r)
-	}))
-	if wrapped {
-		wide := gate.Must(gate.New("wide", 10_000))
-		h = connectgate.TrailersOnly(connectgate.Middleware(wide)(h))
-	}
-	return h
+		h.ServeHTTP(w, r)
+	})
 }
 
 func tlsConfig(req *conformancev1.ServerCompatRequest) (*tls.Config, error) {
