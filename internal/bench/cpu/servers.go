@@ -25,6 +25,8 @@ func grpcVariants() []variant {
 		{group: group, name: "refused, BeforeDecode", does: refuses, small: 0.55, large: 0.45, serve: grpcBeforeDecode},
 		{group: group, name: "refused, TapHandle", does: refuses, small: 0.55, large: 0.1, serve: grpcTap},
 		{group: group, name: "refused, failsafe bulkhead, code Unknown", does: refuses, serve: grpcFailsafe},
+		{group: group, name: "floor: bare status before decode", does: refuses, serve: grpcFloor},
+		{group: group, name: "floor: bare status at the tap", does: refuses, serve: tapFloor},
 	}
 }
 
@@ -36,6 +38,7 @@ func connectVariants() []variant {
 		{group: group, name: "accepted, Middleware", serve: connectMiddleware},
 		{group: group, name: "refused, interceptor", does: refuses, small: 1.05, serve: connectInterceptor},
 		{group: group, name: "refused, Middleware", does: refuses, small: 0.55, large: 0.45, serve: connectMiddleware},
+		{group: group, name: "floor: fixed bytes of a handler", does: refuses, serve: connectFloor},
 	}
 }
 
