@@ -20,21 +20,26 @@ const (
 // which nginx 1.22 takes for the answer to the next call on the connection, and
 // sends 502. A client that keeps its side of a stream open is not waited for long.
 func drain(w http.ResponseWriter, r *http.Request) {
-	if r.ProtoMajor != 2 || r.ContentLength == 0 || r.ContentLength > maxDrained {
-		return
+	if drainable(r) && hurry(w) {
+		_, _ = io.CopyN(io.Discard, r.Body, maxDrained)
 	}
-	if http.NewResponseController(w).SetReadDeadline(time.Now().Add(drainTime)) != nil {
-		return // without one, this might take for ever
-	}
-	_, _ = io.CopyN(io.Discard, r.Body, maxDrained)
+}
+
+func drainable(r *http.Request) bool {
+	return r.ProtoMajor == 2 && r.ContentLength != 0 && r.ContentLength <= maxDrained
+}
+
+// hurry makes reading a request's body fail soon, and reports whether it will: if
+// not, that might take for ever.
+func hurry(w http.ResponseWriter) bool {
+	return http.NewResponseController(w).SetReadDeadline(time.Now().Add(drainTime)) == nil
 }
 
 // drainedBody is the body of a call that may yet be refused by its handler, which
 // closes it at the end, and after that nothing can be drained.
 type drainedBody struct {
 	io.ReadCloser
-	held    *heldWriter
-	request *http.Request // whose body this is
+	held *heldWriter
 
 	// reading is held to read. grpc-go reads on one goroutine and closes on
 	// another, and of two that wait to read, net/http's body wakes only one. It
@@ -43,8 +48,8 @@ type drainedBody struct {
 	ended   atomic.Bool
 }
 
-func newDrainedBody(held *heldWriter, r *http.Request) *drainedBody {
-	return &drainedBody{ReadCloser: r.Body, held: held, request: r, reading: make(chan struct{}, 1)}
+func newDrainedBody(held *heldWriter, body io.ReadCloser) *drainedBody {
+	return &drainedBody{ReadCloser: body, held: held, reading: make(chan struct{}, 1)}
 }
 
 func (b *drainedBody) Read(p []byte) (int, error) {
@@ -58,10 +63,12 @@ func (b *drainedBody) Read(p []byte) (int, error) {
 }
 
 // Close closes the body, once it is drained if the call has been refused, or
-// whatever else has ended it before a message was sent.
+// whatever else has ended it before a message was sent. Like Read, it may be called
+// on any goroutine, and what handlers have put around the body calls it holding
+// their locks: so it asks nobody but the body itself for what is left.
 func (b *drainedBody) Close() error {
-	if !b.held.sent && !b.ended.Load() {
-		drain(b.held.ResponseWriter, b.request)
+	if !b.ended.Load() && b.held.hurryReads() {
+		_, _ = io.CopyN(io.Discard, b, maxDrained)
 	}
 	return b.ReadCloser.Close()
 }

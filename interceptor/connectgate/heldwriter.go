@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/rpcgate/rpcgate/internal/refusal"
 )
@@ -19,7 +20,11 @@ const (
 type heldWriter struct {
 	http.ResponseWriter
 	retryAfter bool // is told, too; see Transcoded
-	sent       bool // nothing is held any more
+
+	// sent says that nothing is held any more. Only the handler's goroutine
+	// changes it, with the lock; others look at it with the lock.
+	sent bool
+	lock sync.Mutex
 
 	// committed are the headers as they were when the handler was done with
 	// them: it has called WriteHeader, or Flush (flush). What it sets after
@@ -41,9 +46,24 @@ func (w *heldWriter) WriteHeader(status int) {
 	case status == http.StatusOK:
 		w.committed = w.Header().Clone()
 	default:
-		w.sent = true
+		w.setSent()
 		w.ResponseWriter.WriteHeader(status)
 	}
+}
+
+func (w *heldWriter) setSent() {
+	w.lock.Lock()
+	w.sent = true
+	w.lock.Unlock()
+}
+
+// hurryReads is hurry while nothing is sent yet. Unlike the rest it may be called
+// on any goroutine, also when the handler has returned: that is when the writer of
+// net/http must not be used any more, and crashes.
+func (w *heldWriter) hurryReads() bool {
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	return !w.sent && hurry(w.ResponseWriter)
 }
 
 // Write sends a message, and before it the headers.
@@ -72,7 +92,7 @@ func (w *heldWriter) send() {
 	if w.sent {
 		return
 	}
-	w.sent = true
+	w.setSent()
 	if w.committed == nil {
 		return
 	}
@@ -131,7 +151,7 @@ func (w *heldWriter) finish() {
 	}
 	headers["Content-Length"] = nil // which net/http would add
 	replace(h, headers)
-	w.sent = true
+	w.setSent()
 	w.ResponseWriter.WriteHeader(http.StatusOK)
 }
 

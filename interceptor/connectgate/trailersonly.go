@@ -39,8 +39,9 @@ func holding(h http.Handler, retryAfter bool) http.Handler {
 			return
 		}
 		held := &heldWriter{ResponseWriter: w, retryAfter: retryAfter}
-		if !retryAfter { // where a transcoder feeds the body
-			r.Body = newDrainedBody(held, r)
+		defer held.setSent()             // after a panic, too: the server goes on if somebody recovers
+		if !retryAfter && drainable(r) { // nothing that a transcoder feeds
+			r.Body = newDrainedBody(held, r.Body)
 		}
 		if _, ok := w.(http.Flusher); ok {
 			h.ServeHTTP(held, r)
