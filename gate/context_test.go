@@ -179,3 +179,22 @@ func TestAgeCountsFromTheGrant(t *testing.T) {
 		lease.Release()
 	})
 }
+
+// TestContextThatIsDoneWithoutAnErrorIsAWaitThatTimedOut has a context that breaks its contract, on a slot that was
+// refused for another reason before.
+func TestContextThatIsDoneWithoutAnErrorIsAWaitThatTimedOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t, 1)
+		holder := acquire(t, g, gate.Call{})
+		displaced := start(t.Context(), g, gate.Call{Priority: gate.Low})
+		critical := start(t.Context(), g, gate.Call{Priority: gate.Critical})
+		displaced.refused(t, gate.ReasonQueueFull)
+		holder.Release()
+		lease := critical.admitted(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		waiter := start(stubContext{ctx, func() error { return nil }}, g, gate.Call{})
+		cancel()
+		waiter.refused(t, gate.ReasonWaitTimeout)
+		lease.Release()
+	})
+}

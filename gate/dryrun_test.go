@@ -239,3 +239,34 @@ func TestDryRunNeverAbandonsWhomItLetPass(t *testing.T) {
 		}
 	})
 }
+
+// TestObserverThatEndsTheGoroutineOfAWaiterLeavesNothingOfIt has a call that takes the place of a dry run's in the queue,
+// and must tell of that before it waits. It may have been admitted by then.
+func TestObserverThatEndsTheGoroutineOfAWaiterLeavesNothingOfIt(t *testing.T) {
+	for _, admitted := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			var holder gate.Lease
+			g := newGate(t, 1, gate.WithOnEvent(func(_ context.Context, e gate.Event) {
+				if e.Reason != gate.ReasonQueueFull {
+					return
+				}
+				if admitted {
+					holder.Release()
+				}
+				goexit()
+			}))
+			holder = acquire(t, g, gate.Call{})
+			g.SetDryRun(true)
+			displaced := acquire(t, g, gate.Call{Priority: gate.Low})
+			g.SetDryRun(false)
+			waiter := start(t.Context(), g, gate.Call{Priority: gate.Critical})
+			wantEqual(t, "waits", waiter.waits(), false)
+			wantEqual(t, "returned", waiter.returned, false)
+			wantEqual(t, "abandoned", g.Snapshot().Totals.Abandoned, 1)
+			displaced.Release()
+			holder.Release()
+			wantNow(t, g, 0, 0)
+			acquire(t, g, gate.Call{}).Release()
+		})
+	}
+}
