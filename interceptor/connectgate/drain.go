@@ -67,8 +67,24 @@ func (b *drainedBody) Read(p []byte) (int, error) {
 // on any goroutine, and what handlers have put around the body calls it holding
 // their locks: so it asks nobody but the body itself for what is left.
 func (b *drainedBody) Close() error {
-	if !b.ended.Load() && b.held.hurryReads() {
+	switch {
+	case b.ended.Load() || !b.held.hurryReads():
+	case b.held.retryAfter:
+		return b.closeUnread()
+	default:
 		_, _ = io.CopyN(io.Discard, b, maxDrained)
+	}
+	return b.ReadCloser.Close()
+}
+
+// closeUnread closes the body that a transcoder feeds, and that is not drained, when
+// nobody reads it any more: Vanguard 0.4 holds a lock while it waits for the client's
+// next message, and needs it to close.
+func (b *drainedBody) closeUnread() error {
+	select {
+	case b.reading <- struct{}{}:
+		defer func() { <-b.reading }()
+	case <-time.After(2 * drainTime): // its reading has nothing to do with the deadline
 	}
 	return b.ReadCloser.Close()
 }

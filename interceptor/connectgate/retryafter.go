@@ -25,6 +25,9 @@ const detailsKey = "Grpc-Status-Details-Bin"
 //	vanguard.NewService(path, connectgate.Transcoded(grpcServer),
 //		vanguard.WithTargetProtocols(vanguard.ProtocolGRPC), vanguard.WithTargetCodecs(vanguard.CodecProto))
 //
+// A stream that is refused ends within 10 ms, also while its client keeps its side
+// open and the transcoder waits for that.
+//
 // Handlers of Connect need it only if they are called by gRPC: by their own
 // protocol they say Retry-After themselves. The handler is safe for concurrent use.
 func Transcoded(h http.Handler) http.Handler { return holding(h, true) }
@@ -55,7 +58,8 @@ func retryDelay(packed string) (time.Duration, bool) {
 	for _, detail := range status.GetDetails() {
 		var info errdetails.RetryInfo
 		if detail.MessageIs(&info) && detail.UnmarshalTo(&info) == nil {
-			return info.GetRetryDelay().AsDuration(), true
+			delay := info.GetRetryDelay().AsDuration()
+			return delay, delay >= 0 // a handler may have packed anything
 		}
 	}
 	return 0, false

@@ -44,6 +44,12 @@ func TestTranscodedTurnsTheDelayIntoRetryAfter(t *testing.T) {
 		{"no retry in time", map[string]string{
 			"Grpc-Retry-Pushback-Ms": "-1", "Grpc-Status-Details-Bin": packedDelay(t, 2500*time.Millisecond),
 		}, []string{"3"}},
+		{"a pushback that no client takes", map[string]string{
+			"Grpc-Retry-Pushback-Ms": "3000000000000000", "Grpc-Status-Details-Bin": packedDelay(t, 2500*time.Millisecond),
+		}, []string{"3"}},
+		{"no retry, delay below 0", map[string]string{
+			"Grpc-Retry-Pushback-Ms": "-1", "Grpc-Status-Details-Bin": packedDelay(t, -2500*time.Millisecond),
+		}, nil},
 		{"no retry, no details", map[string]string{"Grpc-Retry-Pushback-Ms": "-1"}, nil},
 		{"no retry, broken details", map[string]string{
 			"Grpc-Retry-Pushback-Ms": "-1", "Grpc-Status-Details-Bin": "?",
@@ -53,6 +59,7 @@ func TestTranscodedTurnsTheDelayIntoRetryAfter(t *testing.T) {
 		}, nil},
 		{"said already", map[string]string{"Grpc-Retry-Pushback-Ms": "1200", "Retry-After": "7"}, []string{"7"}},
 		{"another error", nil, nil},
+		{"another error with a delay", map[string]string{"Grpc-Status-Details-Bin": packedDelay(t, time.Second)}, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -39,8 +39,8 @@ func holding(h http.Handler, retryAfter bool) http.Handler {
 			return
 		}
 		held := &heldWriter{ResponseWriter: w, retryAfter: retryAfter}
-		defer held.setSent()             // after a panic, too: the server goes on if somebody recovers
-		if !retryAfter && drainable(r) { // nothing that a transcoder feeds
+		defer held.setSent() // after a panic, too: the server goes on if somebody recovers
+		if drainable(r) {
 			r.Body = newDrainedBody(held, r.Body)
 		}
 		if _, ok := w.(http.Flusher); ok {
