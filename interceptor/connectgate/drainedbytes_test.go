@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rpcgate/rpcgate/gate"
@@ -107,4 +108,38 @@ func TestBodyThatWasReadToItsEndIsJustClosed(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestTranscodedBodyThatKnowsNoDeadlineIsClosedAllTheSame has a transcoder that feeds the body from memory: only Close
+// ends a Read.
+func TestTranscodedBodyThatKnowsNoDeadlineIsClosedAllTheSame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		read := make(chan error, 1)
+		h := connectgate.Transcoded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			go func() {
+				_, err := r.Body.Read(make([]byte, 1))
+				read <- err
+			}()
+			synctest.Wait()
+			_ = r.Body.Close()
+			_ = r.Body.Close()
+			if _, err := r.Body.Read(make([]byte, 1)); err == nil {
+				t.Error("a body that was closed can be read")
+			}
+			fail(w)
+		}))
+		body, feed := io.Pipe()
+		defer feed.Close()
+		r := httptest.NewRequest(http.MethodPost, bidiRoute, body)
+		r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/2.0", 2, 0
+		r.Header.Set("Content-Type", "application/grpc+proto")
+		began := time.Now()
+		h.ServeHTTP(&hurriedWriter{ResponseRecorder: httptest.NewRecorder()}, r)
+		if err := <-read; err == nil {
+			t.Error("the body was read")
+		}
+		if took := time.Since(began); took != 20*time.Millisecond {
+			t.Errorf("the handler took %s", took)
+		}
+	})
 }
