@@ -6,6 +6,7 @@ package refusal
 
 import (
 	"context"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -166,7 +167,8 @@ func ReasonCode(r gate.Reason) string {
 	}
 }
 
-// roundUp rounds d up to a multiple of unit.
+// roundUp rounds d up to a multiple of unit, or down if there is none above: a
+// handler's own error may ask for centuries.
 func roundUp(d, unit time.Duration) time.Duration {
-	return (d + unit - 1) / unit * unit
+	return (min(d, math.MaxInt64-unit) + unit - 1) / unit * unit
 }

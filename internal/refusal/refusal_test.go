@@ -2,6 +2,7 @@ package refusal
 
 import (
 	"context"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -116,5 +117,13 @@ func TestEveryReasonHasACode(t *testing.T) {
 	}
 	if ReasonCode(0) != "BUSY" || ReasonCode(200) != "BUSY" {
 		t.Error("an unknown reason has no code")
+	}
+}
+
+func TestDelayOfCenturiesIsNotNegative(t *testing.T) {
+	for _, d := range []time.Duration{math.MaxInt64, math.MaxInt64 - time.Second, math.MaxInt64 / 2} {
+		if s := Seconds(d); s[0] == '-' || len(s) < 10 {
+			t.Errorf("Seconds(%s) is %s", d, s)
+		}
 	}
 }

@@ -36,8 +36,8 @@ func VanguardGRPC() conformance.Host {
 
 // VanguardGRPCByConnect is the same as clients of Connect see it. Streams of
 // requests are left out: Vanguard 0.4 holds a lock while it waits for a message,
-// and the server needs that lock to end the call, so a call that is refused ends
-// when its client does.
+// and grpc-go needs that lock to end the call. Transcoded gets around it when a
+// call is refused, not when a handler ends a stream that its client keeps open.
 func VanguardGRPCByConnect() conformance.Host {
 	return conformance.Host{
 		Name:   "Vanguard over grpc-go by Connect",
