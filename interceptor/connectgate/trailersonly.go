@@ -19,6 +19,11 @@ import "net/http"
 // then finds in the trailer; any other error of a handler that has set headers
 // of its own is sent as before, headers and trailers apart.
 //
+// When a handler closes the request's body before it has sent a message, what is on
+// its way of the body is taken in first, up to 16 KiB and for up to 10 ms: net/http
+// would reset the stream otherwise, and proxies take the reset for the answer to
+// another call. Only clients that keep their side of a stream open notice.
+//
 // Everything else is as without it: calls that send messages or succeed, headers
 // that a handler sends ahead of its messages, gRPC-Web and Connect calls,
 // HTTP/1.1, and all other requests. The writer that handlers of gRPC calls get
