@@ -26,8 +26,9 @@ type Gate struct {
 	// clocked makes every admission read the clock, so that the age of its
 	// lease is known: a maximum hold is set, or somebody looked at a Snapshot.
 	clocked atomic.Bool
-	// plain says that an admission has nothing to see to but the limit.
-	plain atomic.Bool
+	// simple says that an admission has nothing to see to but the limit and the
+	// observers, plain that not even these want to be asked.
+	simple, plain atomic.Bool
 
 	mu       sync.Mutex
 	limit    int64
@@ -175,10 +176,12 @@ func (g *Gate) Limit() int64 {
 	return g.limit
 }
 
-// setPlain keeps plain up to date. The lock is held, or nobody else has the gate
-// yet.
+// setPlain keeps simple and plain up to date. The lock is held, or nobody else has
+// the gate yet.
 func (g *Gate) setPlain() {
-	g.plain.Store(g.pressureOnly() && !g.clocked.Load() && !g.dryRun && g.config.cost == nil)
+	simple := !g.clocked.Load() && !g.dryRun && g.config.cost == nil
+	g.simple.Store(simple)
+	g.plain.Store(simple && g.pressureOnly())
 }
 
 // now is the time since the gate was made, in nanoseconds and never 0, so that
@@ -193,8 +196,9 @@ func (g *Gate) now() int64 { return int64(time.Since(g.base)) + 1 }
 // say in it any more.
 func (g *Gate) Acquire(ctx context.Context, call Call) (Lease, error) {
 	// The common case, written out: nobody watches, and there is room. All
-	// else, also what has to be noted of the call, is for acquire.
-	if g.plain.Load() && call.Caller == nil && ctx.Err() == nil {
+	// else is for acquire.
+	observed := !g.plain.Load() && g.observed(ctx)
+	if !observed && g.simple.Load() && ctx.Err() == nil {
 		want, level := max(call.Cost, 1), call.Priority.level()
 		g.mu.Lock()
 		if s := g.free; s != nil && g.queue.total == 0 && want <= g.fastRoom[level]-g.inFlight {
@@ -206,12 +210,16 @@ func (g *Gate) Acquire(ctx context.Context, call Call) (Lease, error) {
 			s.cost = want
 			s.serial = serial
 			s.state = slotHolding
+			if call.Caller != nil { // as note does
+				s.noted = true
+				s.ctx = ctx
+			}
 			g.mu.Unlock()
 			return Lease{slot: s, serial: serial, gate: g, inFlight: inFlight, outcome: outcome(Accepted)}, nil
 		}
 		return g.acquireSlow(ctx, &arrival{call: &call, level: level, want: want}, wait{budget: g.config.maxWait})
 	}
-	return g.acquire(ctx, &call, wait{budget: g.config.maxWait})
+	return g.acquireAs(ctx, &call, wait{budget: g.config.maxWait}, observed)
 }
 
 // TryAcquire is an Acquire that never waits and does not look at a context.
@@ -238,7 +246,11 @@ type wait struct {
 }
 
 func (g *Gate) acquire(ctx context.Context, call *Call, w wait) (Lease, error) {
-	observed := g.observed(ctx)
+	return g.acquireAs(ctx, call, w, g.observed(ctx))
+}
+
+// acquireAs is acquire for a call that observers want to hear of, or not.
+func (g *Gate) acquireAs(ctx context.Context, call *Call, w wait, observed bool) (Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return Lease{}, g.abandon(ctx, call, 0, observed, err)
 	}
