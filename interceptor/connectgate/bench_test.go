@@ -112,10 +112,9 @@ func BenchmarkMiddleware(b *testing.B) {
 		b.Run("Refused/"+contentType, func(b *testing.B) { run(b, full, contentType) })
 	}
 	b.Run("RefusedByErrorWriter", func(b *testing.B) {
-		g, writer := fullGate(b), connect.NewErrorWriter()
+		refuse, writer := connectgate.NewInterceptor(fullGate(b)).WrapUnary(nil), connect.NewErrorWriter()
 		run(b, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			f := connectgate.NewInterceptor(g).WrapUnary(nil)
-			_, err := f(r.Context(), connect.NewRequest(&testv1.UnaryRequest{}))
+			_, err := refuse(r.Context(), connect.NewRequest(&testv1.UnaryRequest{}))
 			_ = writer.Write(w, r, err)
 		}), "application/json")
 	})
