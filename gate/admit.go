@@ -152,15 +152,21 @@ func (g *Gate) accepted(ctx context.Context, s *slot) (Lease, error) {
 		inFlight: g.inFlight + g.passing, waited: s.waited,
 		outcome: newOutcome(Accepted, 0, g.dryRun),
 	}
-	if !s.observed {
+	if s.observed {
+		g.tellAccepted(ctx, s, lease)
+	} else {
 		g.unlock()
-		return lease, nil
 	}
+	return lease, nil
+}
+
+// tellAccepted is apart from accepted, and tellRefused from refuse, because an
+// Event is large: the stack of a call that nobody observes need not grow for it.
+func (g *Gate) tellAccepted(ctx context.Context, s *slot, lease Lease) {
 	e := g.event(EventDecision, &s.call)
 	e.Decision, e.Waited = Accepted, s.waited
 	g.unlock()
 	g.emitHeld(ctx, &e, lease)
-	return lease, nil
 }
 
 // refuse turns the call away, which has waited here, and before that for spent at
@@ -168,22 +174,20 @@ func (g *Gate) accepted(ctx context.Context, s *slot) (Lease, error) {
 // it.
 func (g *Gate) refuse(ctx context.Context, a *arrival, reason Reason, waited, spent time.Duration) error {
 	g.totals.rejected[reason]++
-	e := g.event(EventDecision, a.call)
-	e.Decision, e.Reason, e.Waited = reason.decision(), reason, waited
-	e.DryRun = false // it may have begun since, but this call is refused
+	inFlight, limit, waiting := g.inFlight+g.passing, g.limit, g.queue.total
 	stretch := g.pressure.stretch(g)
 	g.unlock()
 
 	r := &Rejection{
 		Gate:       g.name,
-		Decision:   e.Decision,
+		Decision:   reason.decision(),
 		Reason:     reason,
 		Refusal:    g.config.refusal,
 		Waited:     spent + waited,
-		InFlight:   e.InFlight,
-		Limit:      e.Limit,
+		InFlight:   inFlight,
+		Limit:      limit,
 		RetryDelay: g.config.drawDelay(stretch),
-		RequestID:  a.call.Resolved(ctx).RequestID,
+		RequestID:  a.call.requestID(ctx),
 	}
 	if reason == ReasonDraining {
 		r.Refusal = ServiceUnavailable
@@ -192,10 +196,19 @@ func (g *Gate) refuse(ctx context.Context, a *arrival, reason Reason, waited, sp
 		r.RequestID = newRequestID()
 	}
 	if a.observed {
-		e.Call.RequestID, e.Rejection = r.RequestID, r
-		g.emit(ctx, &e)
+		g.tellRefused(ctx, a.call, r, waited, waiting)
 	}
 	return r
+}
+
+func (g *Gate) tellRefused(ctx context.Context, call *Call, r *Rejection, waited time.Duration, waiting int) {
+	e := Event{
+		Kind: EventDecision, Gate: g.name, Call: *call,
+		Decision: r.Decision, Reason: r.Reason, Rejection: r,
+		Waited: waited, InFlight: r.InFlight, Waiting: waiting, Limit: r.Limit,
+	}
+	e.Call.RequestID = r.RequestID
+	g.emit(ctx, &e)
 }
 
 // abandon counts a call whose context ended before it was admitted, and returns
@@ -203,11 +216,13 @@ func (g *Gate) refuse(ctx context.Context, a *arrival, reason Reason, waited, sp
 func (g *Gate) abandon(ctx context.Context, call *Call, waited time.Duration, observed bool, err error) error {
 	g.mu.Lock()
 	g.totals.abandoned++
+	if !observed {
+		g.mu.Unlock()
+		return err
+	}
 	e := g.event(EventDecision, call)
 	g.mu.Unlock()
-	if observed {
-		e.Decision, e.Waited = Abandoned, waited
-		g.emit(ctx, &e)
-	}
+	e.Decision, e.Waited = Abandoned, waited
+	g.emit(ctx, &e)
 	return err
 }

@@ -65,6 +65,15 @@ func (c Call) Resolved(ctx context.Context) Call {
 	return c
 }
 
+// requestID is that of the call as Resolved has it.
+func (c *Call) requestID(ctx context.Context) string {
+	if c.RequestID != "" || c.Caller == nil {
+		return c.RequestID
+	}
+	id, _ := c.Caller.Identify(ctx)
+	return id
+}
+
 // Priority orders the calls that wait at a gate: a higher one is served first,
 // equals in the order of their arrival. Priorities belong to routes, that is to
 // processes of the business, not to people.
