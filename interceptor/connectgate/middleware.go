@@ -19,10 +19,10 @@ import (
 // A call is gated before its body is read, so that one that waits holds no
 // memory but its headers, and its refusal costs little more than these; over HTTP/2
 // a body of up to 16 KiB is still taken in and thrown away. It holds its place until
-// the handler has returned, which is after it has written the response. The wait is bounded by the deadline that the client
-// has sent, as in an interceptor. Refusals are framed for the protocol of the
-// call; those of gRPC are sent in a form that clients retry, without
-// [TrailersOnly].
+// the handler has returned, which is after it has written the response. The wait is
+// bounded by the deadline that the client has sent, as in an interceptor. Refusals
+// are framed for the protocol of the call; those of gRPC are sent in a form that
+// clients retry, without [TrailersOnly].
 //
 // Calls are told from other requests by what can be seen of them: a POST with a
 // content type of one of the protocols ("application/json" and
