@@ -12,12 +12,17 @@ func (g *Gate) enqueue(ctx context.Context, a *arrival, budget time.Duration) *s
 		g.turnAway(g.queue.lastBelow(a.level), ReasonQueueFull)
 	}
 	s := g.takeSlot(a.call, a.level, a.want)
-	g.bookKey(s)
 	g.note(s, ctx, a.now, a.observed)
-	s.state = slotWaiting
-	g.queue.push(s, until(a.now, budget))
-	g.watchWaits()
+	g.standInLine(s, until(a.now, budget))
 	return s
+}
+
+// standInLine makes s wait until the given time at most. The lock is held.
+func (g *Gate) standInLine(s *slot, until int64) {
+	s.state = slotWaiting
+	g.bookKey(s)
+	g.queue.push(s, until)
+	g.watchWaits()
 }
 
 // await waits until s is admitted or refused, or the caller has gone, after spent

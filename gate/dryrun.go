@@ -50,10 +50,7 @@ func (g *Gate) passWaiting(ctx context.Context, a *arrival, budget time.Duration
 		g.turnAway(g.queue.lastBelow(a.level), ReasonQueueFull)
 	}
 	s := g.pass(ctx, a)
-	s.state = slotWaiting
-	g.bookKey(s)
-	g.queue.push(s, until(a.now, budget))
-	g.watchWaits()
+	g.standInLine(s, until(a.now, budget))
 	return g.passed(ctx, s, Event{})
 }
 

@@ -1,7 +1,8 @@
 package gate
 
 // queue holds the waiting slots: by priority, and in order of arrival within
-// one, and apart from that by the end of their wait. The gate's lock guards it.
+// one, and apart from that by the end of their wait. Every operation is O(1), but
+// for what the heap of the ends takes. The gate's lock guards it.
 type queue struct {
 	total  int
 	length [levels]int
