@@ -69,7 +69,9 @@ func (s *spanObserver) OnEvent(ctx context.Context, e gate.Event) {
 	if e.Rejection != nil {
 		o = rejectionOutcome(e.Rejection)
 	}
-	o.describe(span)
+	if s.bare.Load() || !isServer(span) || !admitted(ctx) {
+		o.describe(span)
+	}
 	if o.dryRun {
 		return // the call itself does not wait
 	}
@@ -78,4 +80,12 @@ func (s *spanObserver) OnEvent(ctx context.Context, e gate.Event) {
 		tracers = *p
 	}
 	o.illustrate(ctx, span, tracers, &e.Call)
+}
+
+// admitted reports whether a gate in front has admitted the call that ctx belongs
+// to. Its span tells of that gate, and not of one that the handler asks; see
+// [Recorder.AnnotateClient].
+func admitted(ctx context.Context) bool {
+	lease, _ := gate.LeaseFromContext(ctx)
+	return lease.Gate() != nil
 }
