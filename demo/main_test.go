@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"io"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rpcgate/rpcgate/demo/server"
 )
 
 func TestMistakesInTheCommandLine(t *testing.T) {
@@ -73,6 +76,25 @@ func TestRushFlags(t *testing.T) {
 	}
 	if err := c.Check(); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestServerWarnsOfAProxyThatGivesUpFirst(t *testing.T) {
+	t.Parallel()
+	gates, err := server.NewGates(server.GateConfig{DB: 2, Reports: 1, RetryMin: time.Second, RetryMax: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]bool{"": false, "-proxy-timeout 30s": true, "-proxy-timeout 35s": false} {
+		c, err := serveFlags(strings.Fields(args), io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said strings.Builder
+		warnOfProxy(slog.New(slog.NewTextHandler(&said, nil)), gates, c.proxy)
+		if got := strings.Contains(said.String(), "level=WARN"); got != want {
+			t.Errorf("%q: said %q, want a warning: %v", args, said.String(), want)
+		}
 	}
 }
 

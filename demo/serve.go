@@ -94,13 +94,21 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) (err er
 		decisions := gatelog.New(log)
 		defer decisions.Close() // writes what is left
 		gates.Observe(decisions)
-		if err := gates.CheckProxy(c.proxy); c.proxy != 0 && err != nil {
-			log.Warn("time-outs", "error", err)
-		}
+		warnOfProxy(log, gates, c.proxy)
 	}
 	greet(stderr, listener.Addr().String())
 	ops := &server.Ops{Metrics: seen.Scraped, Control: c.control}
 	return serveUntil(ctx, server.New(st, gates, nil, ops), listener, stderr)
+}
+
+// warnOfProxy says so if a proxy with the given time-out, 0 if there is none, gives up before the server does.
+func warnOfProxy(log *slog.Logger, gates *server.Gates, timeout time.Duration) {
+	if timeout == 0 {
+		return
+	}
+	if err := gates.CheckProxy(timeout); err != nil {
+		log.Warn("time-outs", "error", err)
+	}
 }
 
 // observe sets OpenTelemetry up for the whole program.
