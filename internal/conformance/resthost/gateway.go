@@ -94,6 +94,17 @@ type message[T any] interface {
 	proto.Message
 }
 
+// decode reads the request of a call, and returns the context to make it with.
+func decode(
+	ctx context.Context, mux *runtime.ServeMux, in runtime.Marshaler, r *http.Request, route string, req proto.Message,
+) (context.Context, error) {
+	annotated, err := runtime.AnnotateContext(ctx, mux, r, route)
+	if err != nil {
+		return ctx, err
+	}
+	return annotated, in.NewDecoder(r.Body).Decode(req)
+}
+
 func serveUnary[T any, Req message[T], Res proto.Message](
 	mux *runtime.ServeMux, route string, call func(context.Context, Req, ...grpc.CallOption) (Res, error),
 ) runtime.HandlerFunc {
@@ -101,13 +112,9 @@ func serveUnary[T any, Req message[T], Res proto.Message](
 		in, out := runtime.MarshalerForRequest(mux, r)
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
-		ctx, err := runtime.AnnotateContext(ctx, mux, r, route)
-		if err != nil {
-			runtime.HTTPError(ctx, mux, out, w, r, err)
-			return
-		}
 		req := Req(new(T))
-		if err := in.NewDecoder(r.Body).Decode(req); err != nil {
+		ctx, err := decode(ctx, mux, in, r, route, req)
+		if err != nil {
 			runtime.HTTPError(ctx, mux, out, w, r, err)
 			return
 		}
@@ -130,13 +137,9 @@ func serveStream[T any, Req message[T], Res any, M message[Res]](
 		in, out := runtime.MarshalerForRequest(mux, r)
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
-		ctx, err := runtime.AnnotateContext(ctx, mux, r, route)
-		if err != nil {
-			runtime.HTTPError(ctx, mux, out, w, r, err)
-			return
-		}
 		req := Req(new(T))
-		if err := in.NewDecoder(r.Body).Decode(req); err != nil {
+		ctx, err := decode(ctx, mux, in, r, route, req)
+		if err != nil {
 			runtime.HTTPError(ctx, mux, out, w, r, err)
 			return
 		}
