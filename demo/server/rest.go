@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 
 	"connectrpc.com/vanguard"
@@ -28,7 +29,7 @@ const (
 // are here and not in the .proto files, which would need google/api/annotations.proto for that.
 func newRESTHandler(path string, orders http.Handler, opts ...vanguard.ServiceOption) http.Handler {
 	const service = ordersv1connect.OrderServiceName
-	// state=open says what the list is anyway.
+	// state=open says what the list is anyway; onlyOpen sees to it that nothing else is said.
 	opts = append(opts, vanguard.WithRESTUnmarshalOptions(vanguard.RESTUnmarshalOptions{DiscardUnknownQueryParams: true}))
 	rest, err := vanguard.NewTranscoder(
 		[]*vanguard.Service{vanguard.NewService(service, orders, opts...)},
@@ -47,7 +48,18 @@ func newRESTHandler(path string, orders http.Handler, opts ...vanguard.ServiceOp
 	if err != nil { // a rule of ours is wrong
 		panic(err)
 	}
-	return rest
+	return onlyOpen(rest)
+}
+
+// onlyOpen refuses to list orders of another state, of which there is no list.
+func onlyOpen(orders http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if state := r.URL.Query().Get("state"); r.Method == http.MethodGet && state != "" && state != "open" {
+			http.Error(w, fmt.Sprintf("state: want open, got %q", state), http.StatusBadRequest)
+			return
+		}
+		orders.ServeHTTP(w, r)
+	})
 }
 
 // newRESTHandlerGRPC is newRESTHandler for a grpc-go server. grpc-go tells of the delay in a trailer, and must, or its own

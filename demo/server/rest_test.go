@@ -30,6 +30,17 @@ func TestRESTListsAndTakesOrders(t *testing.T) {
 	}
 }
 
+func TestRESTHasNoListOfOtherStates(t *testing.T) {
+	t.Parallel()
+	addr := serve(t, gates(t), nil)
+	for _, orders := range restOrders(addr) {
+		status, _, body := rest(t, http.MethodGet, orders+"?state=shipped", "")
+		if status != http.StatusBadRequest || !strings.Contains(body, `state: want open, got "shipped"`) {
+			t.Errorf("%s: status %d, body %s; want 400 and why", orders, status, body)
+		}
+	}
+}
+
 // restOrders are the addresses of the orders, through Connect and through grpc-go.
 func restOrders(addr string) []string {
 	return []string{"http://" + addr + "/v1/orders", "http://" + addr + "/grpc/v1/orders"}
