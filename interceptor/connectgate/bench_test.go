@@ -106,8 +106,8 @@ func BenchmarkMiddleware(b *testing.B) {
 		}
 	}
 	b.Run("Base", func(b *testing.B) { run(b, next, "application/json") })
-	b.Run("Gate", func(b *testing.B) { run(b, connectgate.Middleware(benchGate(b))(next), "application/json") })
-	full := connectgate.Middleware(fullGate(b))(next)
+	b.Run("Gate", func(b *testing.B) { run(b, connectgate.NewMiddleware(benchGate(b))(next), "application/json") })
+	full := connectgate.NewMiddleware(fullGate(b))(next)
 	for _, contentType := range []string{"application/json", "application/connect+proto", "application/grpc"} {
 		b.Run("Refused/"+contentType, func(b *testing.B) { run(b, full, contentType) })
 	}

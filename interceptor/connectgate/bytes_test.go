@@ -21,8 +21,8 @@ func servers(a gate.Admitter, w work) map[string]http.Handler {
 	return map[string]http.Handler{
 		"v1":            handlerV1(w, connectgate.NewInterceptor(a)),
 		"v2":            handlerV2(w, connectgate.NewServerInterceptor(a)),
-		"middleware/v1": connectgate.Middleware(a)(handlerV1(w)),
-		"middleware/v2": connectgate.Middleware(a)(handlerV2(w)),
+		"middleware/v1": connectgate.NewMiddleware(a)(handlerV1(w)),
+		"middleware/v2": connectgate.NewMiddleware(a)(handlerV2(w)),
 	}
 }
 

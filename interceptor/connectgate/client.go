@@ -7,7 +7,7 @@ import (
 	connectv2 "connectrpc.com/connect/v2"
 
 	"github.com/rpcgate/rpcgate/gate"
-	"github.com/rpcgate/rpcgate/internal/host"
+	"github.com/rpcgate/rpcgate/interceptor/internal/host"
 )
 
 // sentRequestID is the id of a call that a client makes: the one that it sends,

@@ -8,7 +8,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/rpcgate/rpcgate/gate"
-	"github.com/rpcgate/rpcgate/internal/host"
+	"github.com/rpcgate/rpcgate/interceptor/internal/host"
 )
 
 // NewInterceptor returns an interceptor for Connect v1 that puts a in front of
@@ -16,7 +16,7 @@ import (
 // the limit of a, as do all others that were made with it.
 //
 // In a handler it gates unary calls and streams. A unary call is gated after its
-// request was read and decoded: [Middleware] does that before. When a stream
+// request was read and decoded: [NewMiddleware] does that before. When a stream
 // holds its place is up to the [gate.StreamMode] of its route:
 //
 //   - HoldStream, the default: from its beginning to its end. A stream that is

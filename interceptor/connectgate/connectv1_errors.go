@@ -7,8 +7,8 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/rpcgate/rpcgate/internal/refusal"
-	"github.com/rpcgate/rpcgate/internal/refusal/details"
+	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
+	"github.com/rpcgate/rpcgate/interceptor/internal/refusal/details"
 )
 
 // responderV1 is the server's side of a call, unary or streaming.

@@ -6,7 +6,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/rpcgate/rpcgate/gate"
-	"github.com/rpcgate/rpcgate/internal/host"
+	"github.com/rpcgate/rpcgate/interceptor/internal/host"
 )
 
 // openingConn gives its lease back once the first response was sent.

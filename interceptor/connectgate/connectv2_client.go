@@ -8,7 +8,7 @@ import (
 	connectv2 "connectrpc.com/connect/v2"
 
 	"github.com/rpcgate/rpcgate/gate"
-	"github.com/rpcgate/rpcgate/internal/host"
+	"github.com/rpcgate/rpcgate/interceptor/internal/host"
 )
 
 // NewClientInterceptor returns an interceptor for the client side of Connect v2:

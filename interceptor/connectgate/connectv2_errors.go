@@ -6,8 +6,8 @@ import (
 
 	connectv2 "connectrpc.com/connect/v2"
 
-	"github.com/rpcgate/rpcgate/internal/refusal"
-	"github.com/rpcgate/rpcgate/internal/refusal/details"
+	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
+	"github.com/rpcgate/rpcgate/interceptor/internal/refusal/details"
 )
 
 // notAdmitted is the error of a call that the gate did not admit. If that is no

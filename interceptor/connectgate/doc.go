@@ -11,7 +11,7 @@
 //	server := connectv2.NewServer(connectgate.NewServerInterceptor(db))
 //
 //	// Either of them, before a request is read, and with it all retries of gRPC clients
-//	mux.Handle(path, connectgate.Middleware(db)(handler))
+//	mux.Handle(path, connectgate.NewMiddleware(db)(handler))
 //	http.ListenAndServe(addr, connectgate.TrailersOnly(mux))
 //
 // A refused client gets resource_exhausted, or unavailable, with
@@ -22,7 +22,7 @@
 // policy obey if the server is wrapped in [TrailersOnly].
 //
 // A v1 interceptor runs after a unary request was read and decoded, a v2
-// interceptor and [Middleware] run before that.
+// interceptor and [NewMiddleware] run before that.
 //
 // Health checks and reflection are exempt unless a [gate.Policy] says otherwise.
 // Handlers find their lease with [gate.LeaseFromContext] and may release it

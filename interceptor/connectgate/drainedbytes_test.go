@@ -58,7 +58,7 @@ func TestAtMost16KiBOfARefusedRequestAreRead(t *testing.T) {
 	g := gate.Must(gate.New("db", 1, gate.WithMaxWait(0)))
 	defer fill(t, g)()
 	handlers := map[string]http.Handler{
-		"Middleware": connectgate.Middleware(g)(http.NotFoundHandler()),
+		"Middleware": connectgate.NewMiddleware(g)(http.NotFoundHandler()),
 		"TrailersOnly": connectgate.TrailersOnly(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_ = r.Body.Close()
 			fail(w)

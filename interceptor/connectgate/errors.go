@@ -3,7 +3,7 @@ package connectgate
 import (
 	"errors"
 
-	"github.com/rpcgate/rpcgate/internal/refusal"
+	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
 // refused is underneath the error of a refused call, of either version of

@@ -65,7 +65,7 @@ func ExampleNewServerInterceptor() {
 	testv1connectv2.RegisterEchoServiceHandler(server, echoV2{})
 	mux := http.NewServeMux()
 	connecthttp.Mount(mux, server)
-	handler := connectgate.TrailersOnly(connectgate.Middleware(db)(mux))
+	handler := connectgate.TrailersOnly(connectgate.NewMiddleware(db)(mux))
 
 	web := httptest.NewServer(handler)
 	defer web.Close()

@@ -29,7 +29,7 @@ func FuzzNothingThatConnectServesPassesTheMiddleware(f *testing.F) {
 	}
 	fill(f, g)
 	served := false
-	h := connectgate.Middleware(g)(handlerV1(func(context.Context) error { served = true; return nil }))
+	h := connectgate.NewMiddleware(g)(handlerV1(func(context.Context) error { served = true; return nil }))
 	f.Fuzz(func(t *testing.T, method, query, contentType, version, body string) {
 		for _, route := range []string{unaryRoute, serverStreamRoute, clientStreamRoute, bidiRoute} {
 			r := httptest.NewRequest(http.MethodPost, route, strings.NewReader(body))

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/rpcgate/rpcgate/internal/refusal"
+	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
 const (

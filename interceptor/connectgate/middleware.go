@@ -6,15 +6,15 @@ import (
 	"time"
 
 	"github.com/rpcgate/rpcgate/gate"
-	"github.com/rpcgate/rpcgate/internal/host"
-	"github.com/rpcgate/rpcgate/internal/opening"
+	"github.com/rpcgate/rpcgate/interceptor/internal/host"
+	"github.com/rpcgate/rpcgate/interceptor/internal/opening"
 )
 
-// Middleware returns net/http middleware that puts a in front of the calls that
+// NewMiddleware returns net/http middleware that puts a in front of the calls that
 // Connect handlers serve, of either version: of the Connect, gRPC and gRPC-Web
 // protocols.
 //
-//	mux.Handle(path, connectgate.Middleware(db)(handler))
+//	mux.Handle(path, connectgate.NewMiddleware(db)(handler))
 //
 // A call is gated before its body is read, so that one that waits holds no
 // memory but its headers, and its refusal costs little more than these; over HTTP/2
@@ -49,7 +49,7 @@ import (
 //
 // The middleware is safe for concurrent use. A nil a or an option with a bad
 // value is a mistake of the program and panics.
-func Middleware(a gate.Admitter, opts ...Option) func(http.Handler) http.Handler {
+func NewMiddleware(a gate.Admitter, opts ...Option) func(http.Handler) http.Handler {
 	m := &middleware{host: host.Must(pkg, a, opts)}
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m.serve(w, r, next) })

@@ -22,7 +22,7 @@ func TestMiddlewareRefusesBeforeTheBodyIsSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t)
 		defer fill(t, g)()
-		s := memhttp.Start(t, connectgate.Middleware(g)(handlerV1(nil)))
+		s := memhttp.Start(t, connectgate.NewMiddleware(g)(handlerV1(nil)))
 		began := time.Now()
 		// A body of this length never comes.
 		res, body := exchange(t, s, strings.Replace(postUnary, "Content-Length: 2", "Content-Length: 1000", 1))
@@ -42,7 +42,7 @@ func TestCallIsNotGatedTwice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachShape(t, func(t *testing.T, route string) {
 				g := newGate(t)
-				s := memhttp.Start(t, connectgate.Middleware(g)(inner(g)))
+				s := memhttp.Start(t, connectgate.NewMiddleware(g)(inner(g)))
 				if err := callGRPC(t.Context(), dialGRPC(t, s), route); err != nil {
 					t.Fatal(err)
 				}
@@ -59,7 +59,7 @@ func TestOtherRequestsPassTheMiddlewareOfAFullGate(t *testing.T) {
 		g := newGate(t)
 		defer fill(t, g)()
 		passed := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-		s := memhttp.Start(t, connectgate.Middleware(g)(passed))
+		s := memhttp.Start(t, connectgate.NewMiddleware(g)(passed))
 		for _, request := range []string{
 			"GET / HTTP/1.1\nHost: test\n\n",
 			"GET " + unaryRoute + " HTTP/1.1\nHost: test\n\n",
@@ -79,7 +79,7 @@ func TestNoCallPassesTheMiddlewareForItsLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t)
 		defer fill(t, g)()
-		s := memhttp.Start(t, connectgate.Middleware(g)(handlerV1(func(context.Context) error {
+		s := memhttp.Start(t, connectgate.NewMiddleware(g)(handlerV1(func(context.Context) error {
 			t.Error("a call has passed a full gate")
 			return nil
 		})))
@@ -103,7 +103,7 @@ func TestMiddlewareHoldsThePlaceUntilTheHandlerHasReturned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t)
 		hold := make(chan struct{})
-		s := memhttp.Start(t, connectgate.Middleware(g)(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		s := memhttp.Start(t, connectgate.NewMiddleware(g)(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, "{}")
 			_ = http.NewResponseController(w).Flush()
 			<-hold
@@ -129,7 +129,7 @@ func TestMiddlewareGivesThePlaceBackWhateverTheHandlerDoes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := newGate(t)
-				s := memhttp.Start(t, connectgate.Middleware(g)(http.HandlerFunc(
+				s := memhttp.Start(t, connectgate.NewMiddleware(g)(http.HandlerFunc(
 					func(http.ResponseWriter, *http.Request) { broken() })))
 				for _, client := range []*http.Client{s.Client(), s.ClientHTTP2()} {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -165,7 +165,7 @@ func TestHandlersDeadlineBeginsWhenTheCallArrives(t *testing.T) {
 				began := time.Now()
 				var deadline time.Time
 				inner := handlerV1(func(ctx context.Context) error { deadline, _ = ctx.Deadline(); return nil })
-				exchange(t, memhttp.Start(t, connectgate.Middleware(g)(inner)), "POST "+unaryRoute+
+				exchange(t, memhttp.Start(t, connectgate.NewMiddleware(g)(inner)), "POST "+unaryRoute+
 					" HTTP/1.1\nHost: test\nContent-Length: 5\nConnection: close\n"+request+"\n\n"+envelopeOrJSON(protocol))
 				if got := deadline.Sub(began); got != 2*time.Second {
 					t.Errorf("the handler has until %s after the arrival, want 2 s", got)
@@ -186,7 +186,7 @@ func TestWaitLeavesHalfOfTheClientsTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t, gate.WithMaxWait(time.Minute))
 		defer fill(t, g)()
-		s := memhttp.Start(t, connectgate.Middleware(g)(handlerV1(nil)))
+		s := memhttp.Start(t, connectgate.NewMiddleware(g)(handlerV1(nil)))
 		began := time.Now()
 		res, body := exchange(t, s, strings.Replace(postUnary, "\n\n", "\nConnect-Timeout-Ms: 2000\n\n", 1))
 		checkUnaryHead(t, res, http.StatusTooManyRequests)
@@ -205,7 +205,7 @@ func TestMiddlewareKnowsTheCallFromItsHeaders(t *testing.T) {
 				calls = append(calls, e.Call)
 			}
 		}))
-		s := memhttp.Start(t, connectgate.Middleware(g)(handlerV1(nil)))
+		s := memhttp.Start(t, connectgate.NewMiddleware(g)(handlerV1(nil)))
 		exchange(t, s, postUnary)
 		exchange(t, s, strings.Replace(postUnary, unaryRoute, "/api/x.Y/Made-Up", 1))
 		if len(calls) != 2 {
@@ -245,7 +245,7 @@ func TestMiddlewareLeavesStreamsWithHoldMessageToTheInterceptor(t *testing.T) {
 			t.Fatal(err)
 		}
 		inner := handlerV1(nil, connectgate.NewInterceptor(p))
-		s := memhttp.Start(t, connectgate.Middleware(p)(inner))
+		s := memhttp.Start(t, connectgate.NewMiddleware(p)(inner))
 		if err := callGRPC(t.Context(), dialGRPC(t, s), route); err != nil {
 			t.Fatal(err)
 		}
@@ -271,7 +271,7 @@ func TestMiddlewareWithHoldOpeningHoldsToTheFirstBytes(t *testing.T) {
 			_, _ = w.Write([]byte("x"))
 			steps = append(steps, g.InFlight())
 		})
-		s := memhttp.Start(t, connectgate.Middleware(p)(h))
+		s := memhttp.Start(t, connectgate.NewMiddleware(p)(h))
 		callHTTP2(t, s, serverStreamRoute, true, nil, "")
 		if fmt.Sprint(steps) != "[1 1 0]" {
 			t.Errorf("in flight at the start, after the headers, after the first byte: %v, want 1, 1, 0", steps)
@@ -330,7 +330,7 @@ func TestMiddlewareFramesWhatIsNoRefusalToo(t *testing.T) {
 				r := httptest.NewRequestWithContext(test.ctx, http.MethodPost, unaryRoute, nil)
 				r.Header.Set("Content-Type", contentType)
 				w := httptest.NewRecorder()
-				connectgate.Middleware(g)(http.NotFoundHandler()).ServeHTTP(w, r)
+				connectgate.NewMiddleware(g)(http.NotFoundHandler()).ServeHTTP(w, r)
 				return w
 			}
 			unary, stream := answer("application/json"), answer("application/connect+proto")

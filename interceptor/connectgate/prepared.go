@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/rpcgate/rpcgate/gate"
-	"github.com/rpcgate/rpcgate/internal/refusal"
-	"github.com/rpcgate/rpcgate/internal/refusal/details"
+	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
+	"github.com/rpcgate/rpcgate/interceptor/internal/refusal/details"
 )
 
 // The JSON of a refusal is put together from prepared pieces: but for the delay

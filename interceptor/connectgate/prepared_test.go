@@ -12,8 +12,8 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/rpcgate/rpcgate/gate"
-	"github.com/rpcgate/rpcgate/internal/refusal"
-	"github.com/rpcgate/rpcgate/internal/refusal/details"
+	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
+	"github.com/rpcgate/rpcgate/interceptor/internal/refusal/details"
 )
 
 func TestPreparedJSONIsWhatConnectWouldHaveSent(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/rpcgate/rpcgate/internal/refusal"
+	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
 const detailsKey = "Grpc-Status-Details-Bin"

@@ -30,7 +30,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/status"
 
-	"github.com/rpcgate/rpcgate/internal/refusal"
+	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
 // Option configures [ServeMuxOptions].

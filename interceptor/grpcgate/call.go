@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/peer"
 
 	"github.com/rpcgate/rpcgate/gate"
-	"github.com/rpcgate/rpcgate/internal/host"
+	"github.com/rpcgate/rpcgate/interceptor/internal/host"
 )
 
 // call is what the gate is told about a call. The request is nil if it was not

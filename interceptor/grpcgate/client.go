@@ -6,7 +6,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/rpcgate/rpcgate/gate"
-	"github.com/rpcgate/rpcgate/internal/host"
+	"github.com/rpcgate/rpcgate/interceptor/internal/host"
 )
 
 // UnaryClientInterceptor returns an interceptor that puts a in front of the unary

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"github.com/rpcgate/rpcgate/internal/refusal"
-	"github.com/rpcgate/rpcgate/internal/refusal/details"
+	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
+	"github.com/rpcgate/rpcgate/interceptor/internal/refusal/details"
 )
 
 // refused is the error of a refused call: a status for grpc-go, and underneath

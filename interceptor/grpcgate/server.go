@@ -6,7 +6,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/rpcgate/rpcgate/gate"
-	"github.com/rpcgate/rpcgate/internal/host"
+	"github.com/rpcgate/rpcgate/interceptor/internal/host"
 )
 
 // ServerOptions returns the options that put a in front of all calls of a

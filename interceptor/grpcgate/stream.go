@@ -7,7 +7,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/rpcgate/rpcgate/gate"
-	"github.com/rpcgate/rpcgate/internal/host"
+	"github.com/rpcgate/rpcgate/interceptor/internal/host"
 )
 
 // heldStream is a stream with the context that carries its lease.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/rpcgate/rpcgate/gate"
-	"github.com/rpcgate/rpcgate/internal/refusal"
+	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
 // statusClientClosedRequest is nginx's status for a client that has gone, which

@@ -18,8 +18,8 @@ import (
 
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/interceptor"
-	"github.com/rpcgate/rpcgate/internal/host"
-	"github.com/rpcgate/rpcgate/internal/opening"
+	"github.com/rpcgate/rpcgate/interceptor/internal/host"
+	"github.com/rpcgate/rpcgate/interceptor/internal/opening"
 )
 
 // Option configures the middleware; see package interceptor.

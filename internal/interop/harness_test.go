@@ -58,7 +58,7 @@ func hosts() map[string]host {
 			return serveHTTP(t, connectgate.TrailersOnly(connectV2(a)))
 		},
 		"connect v1, middleware": func(t *testing.T, a gate.Admitter) string {
-			return serveHTTP(t, connectgate.Middleware(a)(connectV1(a)))
+			return serveHTTP(t, connectgate.NewMiddleware(a)(connectV1(a)))
 		},
 	}
 }

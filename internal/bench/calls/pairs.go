@@ -109,7 +109,7 @@ func (c *connectCallV1) pairs(t *telemetry) []pair {
 		_, err := gated(ctx, c.req)
 		check(err)
 	}, func(ctx context.Context) { _, _ = next(ctx, c.req) })
-	middleware := connectgate.Middleware(newGate(), t.options()...)
+	middleware := connectgate.NewMiddleware(newGate(), t.options()...)
 	return []pair{unary, httpPair("connectgate, Middleware", t, c.w, c.r, middleware)}
 }
 

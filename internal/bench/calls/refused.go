@@ -96,7 +96,7 @@ func (c *connectCallV1) refusals() []measure.Case {
 				refuse(err)
 			}
 		}},
-		refusedHTTP("connectgate, Middleware, answer written", c.r, connectgate.Middleware(full())),
+		refusedHTTP("connectgate, Middleware, answer written", c.r, connectgate.NewMiddleware(full())),
 	}
 }
 

@@ -113,7 +113,7 @@ func connectKind() kind {
 		{"no gate", serve()},
 		{"connectgate, interceptor", serve(connectgate.NewInterceptor(newGate()))},
 		{"connectgate, Middleware", func() (echo.Server, error) {
-			return echo.NewHTTP(connectgate.Middleware(newGate())(echo.ConnectV1()))
+			return echo.NewHTTP(connectgate.NewMiddleware(newGate())(echo.ConnectV1()))
 		}},
 	}}
 }

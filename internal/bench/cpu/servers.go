@@ -95,7 +95,7 @@ func connectInterceptor(g *gate.Gate) (echo.Server, error) {
 }
 
 func connectMiddleware(g *gate.Gate) (echo.Server, error) {
-	return echo.NewHTTP(connectgate.Middleware(g)(echo.ConnectV1()))
+	return echo.NewHTTP(connectgate.NewMiddleware(g)(echo.ConnectV1()))
 }
 
 func connectV2Bare(*gate.Gate) (echo.Server, error) { return echo.NewHTTP(echo.ConnectV2()) }
@@ -105,5 +105,5 @@ func connectV2Interceptor(g *gate.Gate) (echo.Server, error) {
 }
 
 func connectV2Middleware(g *gate.Gate) (echo.Server, error) {
-	return echo.NewHTTP(connectgate.Middleware(g)(echo.ConnectV2()))
+	return echo.NewHTTP(connectgate.NewMiddleware(g)(echo.ConnectV2()))
 }

@@ -43,12 +43,12 @@ func V2(p Protocol) conformance.Host {
 	return h
 }
 
-// MiddlewareV1 is a Connect v1 server with connectgate.Middleware and the
+// MiddlewareV1 is a Connect v1 server with connectgate.NewMiddleware and the
 // interceptor, which is needed for what handlers return and for messages.
 func MiddlewareV1(p Protocol) conformance.Host {
 	h := host("Connect middleware and v1", p, func(s conformance.Setup) http.Handler {
 		inner := HandlerV1(s.Handler, connectgate.NewInterceptor(s.Admitter, s.Options...))
-		return connectgate.Middleware(s.Admitter, s.Options...)(inner)
+		return connectgate.NewMiddleware(s.Admitter, s.Options...)(inner)
 	})
 	h.BeforeDecode = true
 	return h
@@ -58,7 +58,7 @@ func MiddlewareV1(p Protocol) conformance.Host {
 func MiddlewareV2(p Protocol) conformance.Host {
 	h := host("Connect middleware and v2", p, func(s conformance.Setup) http.Handler {
 		inner := HandlerV2(s.Handler, connectgate.NewServerInterceptor(s.Admitter, s.Options...))
-		return connectgate.Middleware(s.Admitter, s.Options...)(inner)
+		return connectgate.NewMiddleware(s.Admitter, s.Options...)(inner)
 	})
 	h.BeforeDecode = true
 	return h

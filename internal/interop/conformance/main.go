@@ -1,6 +1,6 @@
 // Command conformance is a server for the suite with which Connect tests implementations, connectrpc.com/conformance:
 // one of Connect v1, of Connect v2 or of grpc-go, plain or, with -wrapped, behind connectgate.TrailersOnly and
-// connectgate.Middleware, which must make no difference. Its test runs the suite against each, both ways:
+// connectgate.NewMiddleware, which must make no difference. Its test runs the suite against each, both ways:
 //
 //	go test ./...
 //
@@ -32,7 +32,7 @@ import (
 
 func main() {
 	server := flag.String("server", "connect-v1", "which to run: connect-v1, connect-v2 or grpc-go")
-	wrapped := flag.Bool("wrapped", false, "put connectgate.TrailersOnly and connectgate.Middleware around the handler")
+	wrapped := flag.Bool("wrapped", false, "put connectgate.TrailersOnly and connectgate.NewMiddleware around the handler")
 	flag.Parse()
 	if err := run(*server, *wrapped, os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "conformance:", err)
@@ -52,7 +52,7 @@ func run(server string, wrapped bool, in io.Reader, out io.Writer) error {
 	}
 	if wrapped {
 		wide := gate.Must(gate.New("wide", 10_000))
-		h = connectgate.TrailersOnly(connectgate.Middleware(wide)(h))
+		h = connectgate.TrailersOnly(connectgate.NewMiddleware(wide)(h))
 	}
 	srv := &http.Server{
 		Handler:           h,

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/rpcgate/rpcgate/gate"
-	"github.com/rpcgate/rpcgate/internal/refusal"
+	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
 // The details are packed by hand: three small messages, of which two hold one

@@ -10,8 +10,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 	"github.com/rpcgate/rpcgate/interceptor/otelgate"
-	"github.com/rpcgate/rpcgate/internal/refusal"
 )
 
 // Host is an Admitter as an interceptor uses it. It is safe for concurrent use.

@@ -6,7 +6,7 @@ import (
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/protobuf/types/known/anypb"
 
-	"github.com/rpcgate/rpcgate/internal/refusal"
+	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
 // Loan is the [Status] of a refusal for somebody who copies it at once, as
