@@ -1,7 +1,7 @@
 // Command demo is a small shop on rpcgate: an order service and a report service over an embedded database.
 //
-//	go run ./demo            serves gRPC, gRPC-Web and Connect on one port
-//	go run ./demo rush       plays the morning rush, without gates and with, and shows both side by side
+//	go run -C demo .         serves gRPC, gRPC-Web, Connect and REST on one port
+//	go run -C demo . rush    plays the morning rush, without gates and with, and shows both side by side
 //
 // Run it with -h for the flags. It ends with status 0 when all went well, 1 when something failed or, after a rush,
 // the gate broke a promise, 2 when a flag is wrong, and 130 when a rush was interrupted.

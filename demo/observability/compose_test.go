@@ -2,6 +2,8 @@ package observability_test
 
 import (
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +14,7 @@ import (
 func TestCompose(t *testing.T) {
 	type service struct {
 		Image       string
+		Command     []string
 		Volumes     []string
 		Ports       []string
 		Environment map[string]string
@@ -49,6 +52,11 @@ func TestCompose(t *testing.T) {
 			}
 		}
 	}
+	if i := slices.Index(c.Services["demo"].Command, "-C"); i < 0 {
+		t.Error("the demo's command does not say in which module it runs")
+	} else if module := filepath.Join("../..", c.Services["demo"].Command[i+1], "go.mod"); !isFile(module) {
+		t.Errorf("the demo's command runs a module that is not there: %s", module)
+	}
 	if to := c.Services["demo"].Environment["OTEL_EXPORTER_OTLP_ENDPOINT"]; !exists(strings.TrimPrefix(to, "http://")) {
 		t.Errorf("the demo sends its spans to %q", to)
 	}
@@ -74,4 +82,9 @@ func TestCompose(t *testing.T) {
 			t.Errorf("Grafana asks %s, which is no service", s.URL)
 		}
 	}
+}
+
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
 }

@@ -14,8 +14,8 @@ import (
 // DefaultOrders is how many orders the demo's shop has taken before it opens.
 const DefaultOrders = 600_000
 
-// DefaultDir returns the folder in which seeds are kept: in the user's cache folder or, where there is none that can
-// be written, in the folder for temporary files.
+// DefaultDir returns the folder in which seeds are kept, as an absolute path: in the user's cache folder or, where there
+// is none that can be written, in the folder for temporary files.
 func DefaultDir() (string, error) {
 	var errs []error
 	cache, err := os.UserCacheDir()
@@ -24,8 +24,10 @@ func DefaultDir() (string, error) {
 		if base == "" {
 			continue
 		}
-		dir := filepath.Join(base, "rpcgate-demo")
-		err := os.MkdirAll(dir, 0o700)
+		dir, err := filepath.Abs(filepath.Join(base, "rpcgate-demo"))
+		if err == nil {
+			err = os.MkdirAll(dir, 0o700)
+		}
 		if err == nil {
 			err = tryWrite(dir)
 		}

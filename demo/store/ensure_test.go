@@ -98,6 +98,19 @@ func TestEnsureByManyAtOnce(t *testing.T) {
 	}
 }
 
+func TestDefaultDirIsAbsolute(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", "")
+	t.Setenv("HOME", "home")
+	dir, err := store.DefaultDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !filepath.IsAbs(dir) {
+		t.Errorf("got %s; messages that name it could not be followed from another folder", dir)
+	}
+}
+
 func TestEnsureRefusesNoOrders(t *testing.T) {
 	t.Parallel()
 	_, err := store.Ensure(t.Context(), t.TempDir(), 0, nil)

@@ -38,7 +38,7 @@ func buildDemo() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "demo")
-	return path, build("../..", path, "./demo")
+	return path, build("../../demo", path, ".")
 }
 
 // buildJaeger builds Jaeger unless that has been done before.

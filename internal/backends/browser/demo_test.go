@@ -25,8 +25,8 @@ func startDemo(t *testing.T) (addr string) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(user, "rpcgate", "demo") // as in internal/backends
-	build := exec.Command("go", "build", "-o", path, "./demo")
-	build.Dir = "../../.."
+	build := exec.Command("go", "build", "-o", path, ".")
+	build.Dir = "../../../demo"
 	build.Env = append(os.Environ(), "GOWORK=off")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the demo: %v\n%s", err, out)
