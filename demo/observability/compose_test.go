@@ -60,6 +60,12 @@ func TestCompose(t *testing.T) {
 	if to := c.Services["demo"].Environment["OTEL_EXPORTER_OTLP_ENDPOINT"]; !exists(strings.TrimPrefix(to, "http://")) {
 		t.Errorf("the demo sends its spans to %q", to)
 	}
+	checkAsked(t, exists)
+}
+
+// checkAsked checks that everything that Prometheus and Grafana ask exists.
+func checkAsked(t *testing.T, exists func(host string) bool) {
+	t.Helper()
 	var p struct {
 		Scrape []struct {
 			Static []struct{ Targets []string } `yaml:"static_configs"`

@@ -24,15 +24,14 @@ type House struct {
 	Packages map[string]*Package // by import path, also those of other modules and of the standard library
 	Files    []*File             // without gen/ and testdata/, but with nested modules
 	Fset     *token.FileSet
+	Excused  []Excuse // variables that may change
 }
 
 // Package is what go list says about a package.
 type Package struct {
-	ImportPath   string
-	Standard     bool
-	Imports      []string // of the files that are not tests
-	TestImports  []string
-	XTestImports []string
+	ImportPath string
+	Standard   bool
+	Imports    []string // of the files that are not tests
 }
 
 // File is one hand-written Go file.
@@ -45,7 +44,7 @@ type File struct {
 
 // Load reads the house at root.
 func Load(root string) (*House, error) {
-	h := &House{Root: root, Packages: map[string]*Package{}, Fset: token.NewFileSet()}
+	h := &House{Root: root, Packages: map[string]*Package{}, Fset: token.NewFileSet(), Excused: excused()}
 	out, err := goList(root, "-m")
 	if err != nil {
 		return nil, err
@@ -58,7 +57,7 @@ func Load(root string) (*House, error) {
 }
 
 func (h *House) loadPackages() error {
-	out, err := goList(h.Root, "-deps", "-json=ImportPath,Standard,Imports,TestImports,XTestImports", "./...")
+	out, err := goList(h.Root, "-deps", "-json=ImportPath,Standard,Imports", "./...")
 	if err != nil {
 		return err
 	}
@@ -133,6 +132,12 @@ func (h *House) addFile(name, rel string) error {
 // rel is the import path without the module's path, and whether the package belongs to the module at all.
 func (h *House) rel(importPath string) (string, bool) {
 	return strings.CutPrefix(importPath, h.Module+"/")
+}
+
+// at says in which file and line a node stands.
+func (h *House) at(n ast.Node) string {
+	pos := h.Fset.Position(n.Pos())
+	return fmt.Sprintf("%s:%d", pos.Filename, pos.Line)
 }
 
 // isLibrary reports whether a package, named from the root, is for other people to import.

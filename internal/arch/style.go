@@ -117,8 +117,8 @@ func isSelector(x ast.Expr, pkg, name string) bool {
 // checkTopLevel finds files and folders that do not belong at the top of the repository. Names with a dot in front are
 // the business of tools; what .gitignore keeps out of the repository is nobody's.
 func checkTopLevel(h *House) []string {
-	allowed := []string{"buf.gen.yaml", "buf.yaml", "demo", "gate", "gen", "go.mod", "go.sum", "interceptor", "internal",
-		"proto", "README.md"}
+	allowed := []string{"buf.gen.yaml", "buf.yaml", "CHANGELOG.md", "demo", "gate", "gen", "go.mod", "go.sum",
+		"interceptor", "internal", "proto", "README.md", "SECURITY.md"}
 	ignored := []string{".test", ".out", ".prof"}
 	entries, err := os.ReadDir(h.Root)
 	if err != nil {

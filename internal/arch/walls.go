@@ -31,17 +31,25 @@ func walls() []wall {
 		"google.golang.org/genproto/googleapis/rpc/status",
 	}
 	grpc := []string{"google.golang.org/grpc/...", "golang.org/x/net/...", "golang.org/x/sys/...", "golang.org/x/text/..."}
-	shared := []string{"gate", "interceptor", "interceptor/otelgate", "internal/..."}
+	shared := []string{"gate", "interceptor", "interceptor/otelgate",
+		"interceptor/internal/host", "interceptor/internal/refusal"}
+	messages := "interceptor/internal/refusal/details"
+	opening := "interceptor/internal/opening"
 	return []wall{
 		{of: "gate/...", own: []string{"gate/..."}},
 		{of: "gate/gateconfig/...", own: []string{"gate/...", "gen/rpcgate/v1"},
 			external: []string{"google.golang.org/protobuf/...", "go.yaml.in/yaml/..."}},
 		{of: "interceptor", own: shared, external: otel},
-		{of: "interceptor/otelgate/...", own: []string{"gate", "internal/..."}, external: otel},
-		{of: "interceptor/httpgate/...", own: shared, external: otel},
-		{of: "interceptor/connectgate/...", own: shared,
+		{of: "interceptor/internal/host", own: shared, external: otel},
+		{of: "interceptor/internal/opening", own: []string{"gate"}},
+		{of: "interceptor/internal/refusal", own: []string{"gate"}},
+		{of: messages, own: []string{"gate", "interceptor/internal/refusal"}, external: details},
+		{of: "interceptor/otelgate/...", own: []string{"gate"}, external: otel},
+		{of: "interceptor/httpgate/...", own: slices.Concat(shared, []string{opening}), external: otel},
+		{of: "interceptor/connectgate/...", own: slices.Concat(shared, []string{opening, messages}),
 			external: slices.Concat(otel, details, []string{"connectrpc.com/connect/..."})},
-		{of: "interceptor/grpcgate/...", own: shared, external: slices.Concat(otel, details, grpc)},
+		{of: "interceptor/grpcgate/...", own: slices.Concat(shared, []string{messages}),
+			external: slices.Concat(otel, details, grpc)},
 		{of: "interceptor/gatewaygate/...", own: shared,
 			external: slices.Concat(otel, details, grpc, []string{
 				"github.com/grpc-ecosystem/grpc-gateway/...", "google.golang.org/genproto/googleapis/api/..."})},
@@ -56,6 +64,7 @@ type ban struct {
 func (h *House) bans() []ban {
 	return []ban{
 		{of: h.Module + "/demo/...", why: "the demo uses the kit, never the other way round"},
+		{of: h.Module + "/internal/...", why: "internal/ has rigs and tools, which do not ship"},
 		{of: h.Module + "/gen/...", except: h.Module + "/gen/rpcgate/v1",
 			why: "stubs in gen/ pull grpc into every program"},
 		{of: "go.opentelemetry.io/otel/sdk/...", why: "the SDK is the choice of the program, a library uses the API"},
@@ -149,22 +158,4 @@ func (h *House) chain(links map[string]string, to string) string {
 	}
 	slices.Reverse(steps)
 	return strings.Join(steps, " -> ")
-}
-
-// checkDemo finds packages that import the demo, be it in a test.
-func checkDemo(h *House) []string {
-	var found []string
-	demo := h.Module + "/demo"
-	for _, importPath := range slices.Sorted(maps.Keys(h.Packages)) {
-		rel, ok := h.rel(importPath)
-		if !ok || under(rel, "demo") {
-			continue
-		}
-		p := h.Packages[importPath]
-		imports := slices.Concat(p.Imports, p.TestImports, p.XTestImports)
-		if slices.ContainsFunc(imports, func(i string) bool { return under(i, demo) }) {
-			found = append(found, rel+" imports demo: only packages below demo/ may")
-		}
-	}
-	return found
 }

@@ -27,6 +27,7 @@ var (
 	config  = struct{ max int }{8}
 	shared  = [2]int{}
 	Default = "open to anybody"
+	excused atomic.Int64
 )
 
 type failure struct{}

@@ -2,5 +2,5 @@ package connectgate // links grpc through stubs that it gets from a package of i
 
 import (
 	_ "connectrpc.com/connect"
-	_ "github.com/rpcgate/rpcgate/internal/mapping"
+	_ "github.com/rpcgate/rpcgate/interceptor/internal/mapping"
 )

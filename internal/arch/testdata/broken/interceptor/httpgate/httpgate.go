@@ -1,7 +1,8 @@
-package httpgate // imports the demo, and with it what the demo links
+package httpgate // imports the demo and a rig, and with them what they link
 
 import (
 	_ "net/http"
 
 	_ "github.com/rpcgate/rpcgate/demo/app"
+	_ "github.com/rpcgate/rpcgate/internal/rig"
 )

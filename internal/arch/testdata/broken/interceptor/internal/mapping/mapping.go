@@ -1,4 +1,4 @@
-package mapping // linked by a library package
+package mapping // shared by hosts, without a wall
 
 import _ "github.com/rpcgate/rpcgate/gen/rpcgate/test/v1"
 

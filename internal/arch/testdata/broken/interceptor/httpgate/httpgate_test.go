@@ -1,0 +1,3 @@
+package httpgate
+
+import _ "github.com/rpcgate/rpcgate/internal/rig"
