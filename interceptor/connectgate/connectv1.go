@@ -60,20 +60,20 @@ func (i *interceptorV1) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		if i.host.Passes(ctx, spec.Procedure) {
 			res, err := next(ctx, req)
 			if err != nil {
-				err = i.handlerError(ctx, unaryResponder(ctx), err)
+				err = i.answer(ctx, unaryResponder(ctx), err)
 			}
 			return res, err
 		}
 		admitted, lease, err := i.host.Acquire(ctx, i.unaryCall(ctx, spec.Procedure, req))
 		if err != nil {
-			return nil, i.notAdmitted(ctx, unaryResponder(ctx), err)
+			return nil, i.refuse(ctx, unaryResponder(ctx), err)
 		}
 		// Deferred, so that a panic or a runtime.Goexit of the handler gives
 		// the place back, too.
 		defer lease.Release()
 		res, err := next(admitted, req)
 		if err != nil {
-			err = i.handlerError(ctx, unaryResponder(ctx), err)
+			err = i.answer(ctx, unaryResponder(ctx), err)
 		}
 		return res, err
 	}
@@ -84,28 +84,28 @@ func (i *interceptorV1) WrapStreamingHandler(next connect.StreamingHandlerFunc) 
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
 		route := conn.Spec().Procedure
 		if i.host.Passes(ctx, route) {
-			return i.handlerError(ctx, conn, next(ctx, conn))
+			return i.answer(ctx, conn, next(ctx, conn))
 		}
 		call := i.call(ctx, route, conn.Peer().Addr, conn.RequestHeader())
 		mode := i.host.StreamMode(route)
 		if mode == gate.HoldMessage {
 			m := &messageConn{StreamingHandlerConn: conn, interceptor: i, ctx: ctx, call: call, messages: i.host.Messages(ctx)}
 			defer m.end()
-			return i.handlerError(ctx, conn, next(i.host.Mark(ctx), m))
+			return i.answer(ctx, conn, next(i.host.Mark(ctx), m))
 		}
 		if i.host.NeedsRequest() {
 			call = i.host.Weigh(ctx, call, nil)
 		}
 		admitted, lease, err := i.host.Acquire(ctx, call)
 		if err != nil {
-			return i.notAdmitted(ctx, conn, err)
+			return i.refuse(ctx, conn, err)
 		}
 		defer lease.Release()
 		served := conn
 		if mode == gate.HoldOpening {
 			served = &openingConn{StreamingHandlerConn: conn, lease: lease}
 		}
-		return i.handlerError(ctx, conn, next(admitted, served))
+		return i.answer(ctx, conn, next(admitted, served))
 	}
 }
 

@@ -28,12 +28,22 @@ func unaryResponder(ctx context.Context) responderV1 {
 	return nil
 }
 
-// notAdmitted is the error of a call that the gate did not admit. If that is no
-// rejection, the caller has gone, or an Admitter that is none of package gate's
-// has failed. It never is unknown, which clients take for a bug of the handler.
+// notAdmitted is the error of a call or a message that the gate did not admit: a
+// refusal, which is not told yet; or the caller has gone; or an Admitter that is
+// none of package gate's has failed. It never is unknown, which clients take for a
+// bug of the handler.
 func (i *interceptorV1) notAdmitted(ctx context.Context, to responderV1, err error) error {
 	if r, ok := i.host.Refusal(ctx, err); ok {
 		return refusalV1(to, r, err)
+	}
+	return failedV1(err)
+}
+
+// refuse is what the interceptor returns for err, with which the gate did not
+// admit the call.
+func (i *interceptorV1) refuse(ctx context.Context, to responderV1, err error) error {
+	if r, ok := i.host.Refusal(ctx, err); ok {
+		return tellV1(to, refusalV1(to, r, err))
 	}
 	return failedV1(err)
 }
@@ -49,26 +59,42 @@ func failedV1(err error) error {
 	return connect.NewError(connect.CodeInternal, &failed{notAdmittedText, err})
 }
 
-// handlerError is err, which the handler has returned, unless that is a refusal
-// that the client is still to be told of. Whoever gave it a code of his own has
-// decided what clients see.
-func (i *interceptorV1) handlerError(ctx context.Context, to responderV1, err error) error {
-	if err == nil || told(err) {
-		return err
+// answer is what the interceptor returns for err, which comes from the handler. A
+// handler that gave the error a code of its own has decided what clients see.
+func (i *interceptorV1) answer(ctx context.Context, to responderV1, err error) error {
+	if err == nil {
+		return nil
 	}
 	var known *connect.Error
-	if errors.As(err, &known) && !IsLocal(err) {
-		return err
+	if errors.As(err, &known) {
+		switch r, ok := known.Unwrap().(*refused); {
+		case !ok:
+			return err
+		case !r.refusal.IsLocal():
+			return tellV1(to, err)
+		}
 	}
 	if r, ok := i.host.Refusal(ctx, err); ok {
-		return refusalV1(to, r, err)
+		return tellV1(to, refusalV1(to, r, err))
 	}
 	return err
 }
 
-// refusalV1 makes the error of a refused call. It is made anew each time, since
-// Connect and others may write to it. Without a responder nothing says when to
-// come back but the details.
+// tellV1 returns a refusal that ends the call. The error carries the delay in its
+// metadata, which Connect adds to what is there: two values would be one too many.
+func tellV1(to responderV1, refusal error) error {
+	if to != nil {
+		c := carrierOf(to.Peer().Protocol)
+		delete(to.ResponseHeader(), c.key)
+		delete(to.ResponseTrailer(), c.key)
+	}
+	return refusal
+}
+
+// refusalV1 makes the error of a refused call or message, and touches nothing else:
+// a message is refused while another goroutine may be sending. It is made anew each
+// time, since Connect and others may write to it. Without a responder only the
+// details say when to come back.
 func refusalV1(to responderV1, r refusal.Refusal, cause error) *connect.Error {
 	e := connect.NewError(connect.Code(r.Code), &refused{r, cause})
 	if to == nil {
@@ -86,11 +112,7 @@ func refusalV1(to responderV1, r refusal.Refusal, cause error) *connect.Error {
 	} else {
 		addPacked(e, r)
 	}
-	// Connect adds the error's metadata to what is there, and two values would
-	// be one too many.
 	c := carrierOf(protocol)
-	delete(to.ResponseHeader(), c.key)
-	delete(to.ResponseTrailer(), c.key)
 	e.Meta()[c.key] = []string{c.value(r)}
 	return e
 }

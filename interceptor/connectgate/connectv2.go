@@ -27,7 +27,7 @@ type serverV2 struct{ host *host.Host }
 func (s *serverV2) intercept(next connectv2.ServerFunc) connectv2.ServerFunc {
 	return func(ctx context.Context, spec connectv2.Spec, stream connectv2.ServerStream) error {
 		if s.host.Passes(ctx, spec.Procedure) {
-			return s.handlerError(ctx, spec, next(ctx, spec, stream))
+			return s.answer(ctx, spec, next(ctx, spec, stream))
 		}
 		mode := gate.HoldStream
 		if spec.StreamType != connectv2.StreamTypeUnary {
@@ -35,16 +35,16 @@ func (s *serverV2) intercept(next connectv2.ServerFunc) connectv2.ServerFunc {
 		}
 		call := s.call(ctx, spec)
 		if mode == gate.HoldMessage {
-			m := &messageStream{ServerStream: stream, server: s, ctx: ctx, spec: spec, call: call, messages: s.host.Messages(ctx)}
+			m := &messageStream{ServerStream: stream, server: s, ctx: ctx, call: call, messages: s.host.Messages(ctx)}
 			defer m.end()
-			return s.handlerError(ctx, spec, next(s.host.Mark(ctx), spec, m))
+			return s.answer(ctx, spec, next(s.host.Mark(ctx), spec, m))
 		}
 		if s.host.NeedsRequest() {
 			call = s.host.Weigh(ctx, call, nil)
 		}
 		admitted, lease, err := s.host.Acquire(ctx, call)
 		if err != nil {
-			return s.notAdmitted(ctx, spec, err)
+			return s.refuse(ctx, spec, err)
 		}
 		// Deferred, so that a panic or a runtime.Goexit of the handler gives
 		// the place back, too.
@@ -52,7 +52,7 @@ func (s *serverV2) intercept(next connectv2.ServerFunc) connectv2.ServerFunc {
 		if mode == gate.HoldOpening {
 			stream = &openingStream{ServerStream: stream, lease: lease}
 		}
-		return s.handlerError(ctx, spec, next(admitted, spec, stream))
+		return s.answer(ctx, spec, next(admitted, spec, stream))
 	}
 }
 
@@ -125,7 +125,6 @@ type messageStream struct {
 	connectv2.ServerStream
 	server   *serverV2
 	ctx      context.Context
-	spec     connectv2.Spec
 	call     gate.Call // but for what depends on the message
 	messages *host.Messages
 	turn     turn
@@ -142,7 +141,7 @@ func (s *messageStream) Receive(msg any) error {
 	}
 	lease, err := s.messages.Acquire(s.ctx, call)
 	if err != nil {
-		return s.server.notAdmitted(s.ctx, s.spec, err)
+		return s.server.notAdmitted(s.ctx, err)
 	}
 	s.turn.hold(lease)
 	return nil

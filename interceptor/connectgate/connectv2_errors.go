@@ -10,12 +10,21 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal/details"
 )
 
-// notAdmitted is the error of a call that the gate did not admit. If that is no
-// rejection, the caller has gone, or an Admitter that is none of package gate's
-// has failed.
-func (s *serverV2) notAdmitted(ctx context.Context, spec connectv2.Spec, err error) error {
+// notAdmitted is the error of a call or a message that the gate did not admit: a
+// refusal, which is not told yet; or the caller has gone; or an Admitter that is
+// none of package gate's has failed.
+func (s *serverV2) notAdmitted(ctx context.Context, err error) error {
 	if r, ok := s.host.Refusal(ctx, err); ok {
-		return s.refuse(ctx, spec, r, err)
+		return s.refusal(ctx, r, err)
+	}
+	return failedV2(err)
+}
+
+// refuse is what the interceptor returns for err, with which the gate did not
+// admit the call.
+func (s *serverV2) refuse(ctx context.Context, spec connectv2.Spec, err error) error {
+	if r, ok := s.host.Refusal(ctx, err); ok {
+		return tellV2(ctx, spec, r, s.refusal(ctx, r, err))
 	}
 	return failedV2(err)
 }
@@ -31,19 +40,23 @@ func failedV2(err error) error {
 	return connectv2.NewError(connectv2.CodeInternal, notAdmittedText).WithCause(err)
 }
 
-// handlerError is err, which the handler has returned, unless that is a refusal
-// that the client is still to be told of. Whoever gave it a code of his own has
-// decided what clients see.
-func (s *serverV2) handlerError(ctx context.Context, spec connectv2.Spec, err error) error {
-	if err == nil || told(err) {
-		return err
+// answer is what the interceptor returns for err, which comes from the handler. A
+// handler that gave the error a code of its own has decided what clients see.
+func (s *serverV2) answer(ctx context.Context, spec connectv2.Spec, err error) error {
+	if err == nil {
+		return nil
 	}
 	var known *connectv2.Error
-	if errors.As(err, &known) && !IsLocal(err) {
-		return err
+	if errors.As(err, &known) {
+		switch r, ok := known.Unwrap().(*refused); {
+		case !ok:
+			return err
+		case !r.refusal.IsLocal():
+			return tellV2(ctx, spec, r.refusal, err)
+		}
 	}
 	if r, ok := s.host.Refusal(ctx, err); ok {
-		return s.refuse(ctx, spec, r, err)
+		return tellV2(ctx, spec, r, s.refusal(ctx, r, err))
 	}
 	return err
 }
@@ -62,18 +75,25 @@ func refusalV2(r refusal.Refusal, asJSON bool, cause error) *connectv2.Error {
 	return e
 }
 
-// refuse makes the error of a refused call and sets the header, or trailer, that
-// tells the client when to come back. Errors of v2 carry none.
-func (s *serverV2) refuse(ctx context.Context, spec connectv2.Spec, r refusal.Refusal, cause error) error {
+// refusal makes the error of a refused call or message, and touches nothing else: a
+// message is refused while another goroutine may be sending.
+func (s *serverV2) refusal(ctx context.Context, r refusal.Refusal, cause error) error {
+	info, ok := connectv2.CallInfoForServerContext(ctx)
+	return refusalV2(r, ok && info.Protocol == protocolConnect, cause)
+}
+
+// tellV2 returns err, the error of a refusal that ends the call. It sets the
+// header, or trailer, that says when to come back, since errors of v2 have none.
+func tellV2(ctx context.Context, spec connectv2.Spec, r refusal.Refusal, err error) error {
 	info, ok := connectv2.CallInfoForServerContext(ctx)
 	if !ok {
-		return refusalV2(r, false, cause)
+		return err
 	}
-	c, overConnect := carrierOf(info.Protocol), info.Protocol == protocolConnect
-	if overConnect && spec.StreamType == connectv2.StreamTypeUnary {
+	c := carrierOf(info.Protocol)
+	if info.Protocol == protocolConnect && spec.StreamType == connectv2.StreamTypeUnary {
 		info.ResponseHeader().Set(c.key, c.value(r))
 	} else {
 		info.ResponseTrailer().Set(c.key, c.value(r))
 	}
-	return refusalV2(r, overConnect, cause)
+	return err
 }

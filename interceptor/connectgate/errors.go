@@ -38,14 +38,6 @@ func IsLocal(err error) bool {
 	return errors.As(err, &r) && r.refusal.IsLocal()
 }
 
-// told reports whether err is a refusal that was made for the client of this
-// server. That of a client's gate was made for this process: it is told as the
-// server's own.
-func told(err error) bool {
-	var r *refused
-	return errors.As(err, &r) && !r.refusal.IsLocal()
-}
-
 // carrier is the header, or trailer, that tells clients when to come back.
 type carrier struct {
 	key   string

@@ -26,7 +26,13 @@ type Env struct {
 // nobody is left in it.
 func (e *Env) gate(opts ...gate.Option) *gate.Gate {
 	e.Helper()
-	g, err := gate.New(secret, 1, opts...)
+	return e.gateOf(1, opts...)
+}
+
+// gateOf is gate for one that holds limit calls.
+func (e *Env) gateOf(limit int64, opts ...gate.Option) *gate.Gate {
+	e.Helper()
+	g, err := gate.New(secret, limit, opts...)
 	if err != nil {
 		e.Fatal(err)
 	}
@@ -80,11 +86,21 @@ func (e *Env) callWith(ctx context.Context, c Client, shape Shape, text string, 
 	// Ends what is left of a stream when an error has cut it short.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	call := c.Open(ctx, shape, header)
+	return finish(c.Open(ctx, shape, header), text)
+}
+
+// finish sends the one request of a call, and returns as last does.
+func finish(call ClientCall, text string) (string, error) {
 	// What goes wrong in Send is said by Recv.
 	if err := call.Send(text); err == nil {
 		_ = call.CloseSend()
 	}
+	return last(call)
+}
+
+// last returns the last response of a call and the error, which is nil if all went
+// well.
+func last(call ClientCall) (string, error) {
 	last := ""
 	for {
 		got, err := call.Recv()

@@ -121,6 +121,9 @@ type ClientCall interface {
 	CloseSend() error
 	// Recv returns a response, io.EOF at the end, or a *Failure.
 	Recv() (string, error)
+	// Delays returns what a call that has ended well says of when to come back:
+	// nothing, if the host is right. It is for streams of requests.
+	Delays() (pushback, retryAfter []string)
 }
 
 // Carriers says what a client gets to see of a refusal.

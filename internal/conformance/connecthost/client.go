@@ -18,6 +18,8 @@ import (
 	"github.com/rpcgate/rpcgate/internal/memhttp"
 )
 
+const pushbackKey = "Grpc-Retry-Pushback-Ms"
+
 // client is a client of Connect v1, for any of the protocols.
 type client struct {
 	http     *http.Client
@@ -102,7 +104,7 @@ func (w *watcher) failure(err error) error {
 	}
 	f := &conformance.Failure{
 		Code: uint32(e.Code()), Message: e.Message(), HTTPStatus: int(w.status.Load()),
-		Pushback: e.Meta().Values("Grpc-Retry-Pushback-Ms"), RetryAfter: e.Meta().Values("Retry-After"),
+		Pushback: e.Meta().Values(pushbackKey), RetryAfter: e.Meta().Values("Retry-After"),
 		Dump: fmt.Sprintf("%v\nmetadata %v", err, e.Meta()),
 	}
 	for _, detail := range e.Details() {
@@ -129,6 +131,8 @@ type clientCall struct {
 	seen   *watcher
 	text   string
 	done   bool
+
+	resHeader, resTrailer http.Header // of a ClientStream
 
 	clientStream *connect.ClientStreamForClient[testv1.ClientStreamRequest, testv1.ClientStreamResponse]
 	serverStream *connect.ServerStreamForClient[testv1.ServerStreamResponse]
@@ -162,6 +166,15 @@ func (c *clientCall) Recv() (string, error) {
 	return text, c.seen.failure(err)
 }
 
+func (c *clientCall) Delays() (pushback, retryAfter []string) {
+	header, trailer := c.resHeader, c.resTrailer
+	if c.shape == conformance.BidiStream {
+		header, trailer = c.bidi.ResponseHeader(), c.bidi.ResponseTrailer()
+	}
+	return append(header.Values(pushbackKey), trailer.Values(pushbackKey)...),
+		append(header.Values("Retry-After"), trailer.Values("Retry-After")...)
+}
+
 func (c *clientCall) recv() (string, error) {
 	switch {
 	case c.shape == conformance.ServerStream:
@@ -181,6 +194,7 @@ func (c *clientCall) recv() (string, error) {
 		if err != nil {
 			return "", err
 		}
+		c.resHeader, c.resTrailer = res.Header(), res.Trailer()
 		return res.Msg.GetText(), nil
 	}
 	req := connect.NewRequest(&testv1.UnaryRequest{Text: c.text})

@@ -8,9 +8,9 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	hosts := []conformance.Host{connecthost.MiddlewareV2(connecthost.Connect)}
+	var hosts []conformance.Host
 	for _, p := range []connecthost.Protocol{connecthost.Connect, connecthost.GRPC, connecthost.GRPCWeb} {
-		hosts = append(hosts, connecthost.V1(p), connecthost.V2(p), connecthost.MiddlewareV1(p))
+		hosts = append(hosts, connecthost.V1(p), connecthost.V2(p), connecthost.MiddlewareV1(p), connecthost.MiddlewareV2(p))
 	}
 	for _, h := range hosts {
 		t.Run(h.Name, func(t *testing.T) {

@@ -16,6 +16,8 @@ import (
 	"github.com/rpcgate/rpcgate/internal/conformance"
 )
 
+const pushbackKey = "grpc-retry-pushback-ms"
+
 // NewClient returns a grpc-go client of the echo service.
 func NewClient(conn grpc.ClientConnInterface) conformance.Client { return &client{conn: conn} }
 
@@ -107,6 +109,17 @@ func (c *clientCall) Recv() (string, error) {
 	return text, nil
 }
 
+func (c *clientCall) Delays() (pushback, retryAfter []string) {
+	var stream grpc.ClientStream = c.bidi
+	if c.shape == conformance.ClientStream {
+		stream = c.clientStream
+	}
+	header, _ := stream.Header() // nil if there is none
+	trailer := stream.Trailer()
+	return append(header.Get(pushbackKey), trailer.Get(pushbackKey)...),
+		append(header.Get("retry-after"), trailer.Get("retry-after")...)
+}
+
 func (c *clientCall) recv() (string, error) {
 	switch c.shape {
 	case conformance.ServerStream:
@@ -153,7 +166,7 @@ func failure(err error, header, trailer metadata.MD) error {
 	s := status.Convert(err)
 	f := &conformance.Failure{
 		Code: uint32(s.Code()), Message: s.Message(),
-		Pushback: trailer.Get("grpc-retry-pushback-ms"), RetryAfter: header.Get("retry-after"),
+		Pushback: trailer.Get(pushbackKey), RetryAfter: header.Get("retry-after"),
 		Dump: fmt.Sprintf("%v\nheader %v\ntrailer %v", err, map[string][]string(header), map[string][]string(trailer)),
 	}
 	for _, detail := range s.Details() {

@@ -123,6 +123,9 @@ type call struct {
 func (c *call) Send(text string) error { c.text = text; return nil }
 func (c *call) CloseSend() error       { return nil }
 
+// Delays has nothing to say: there are no streams of requests.
+func (c *call) Delays() (pushback, retryAfter []string) { return nil, nil }
+
 func (c *call) Recv() (string, error) {
 	if c.lines == nil {
 		if err := c.send(); err != nil {

@@ -72,6 +72,9 @@ func (c *call) Send(text string) (err error) {
 
 func (c *call) CloseSend() error { return nil }
 
+// Delays has nothing to say: there are no streams of requests.
+func (c *call) Delays() (pushback, retryAfter []string) { return nil, nil }
+
 func (c *call) Recv() (string, error) {
 	if c.response == nil {
 		if err := c.begin(); err != nil {
