@@ -60,14 +60,14 @@ func (k kind) measure(lab *measure.Lab, table *report.Table, callers int) error 
 		if err := client.Expect(context.Background(), false); err != nil {
 			return err
 		}
-		cases = append(cases, measure.Case{Name: s.name, Workers: callers, Run: func(n int) {
+		cases = append(cases, measure.Case{Name: s.name, Run: func(n int) {
 			for range n {
 				check(client.Call(context.Background()))
 			}
 		}})
 	}
 	plan := lab.Plan(11, 100*time.Millisecond)
-	plan.TwoCores = measure.TwoCoresCall
+	plan.Workers, plan.TwoCores = callers, measure.TwoCoresCall
 	table.Add(report.Section{
 		Title: fmt.Sprintf("whole call, %s, 100 B over loopback, callers: %d; x of %s", k.name, callers, k.servers[0].name),
 		Rows:  report.Timings(lab.Time(plan, cases), k.servers[0].name),

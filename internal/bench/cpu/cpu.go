@@ -62,7 +62,7 @@ func perCall(lab *measure.Lab, table *report.Table, size int) (err error) {
 			return err
 		}
 		samples[i] = func() float64 {
-			return lab.Checked(2, measure.TwoCoresCall, s.sampleOrDrop)
+			return lab.Checked(measure.TwoCoresCall, s.sampleOrDrop)
 		}
 	}
 	series := measure.Interleave(plan.Rounds, samples)

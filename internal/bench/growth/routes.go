@@ -3,7 +3,6 @@ package growth
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/internal/bench/measure"
@@ -38,7 +37,7 @@ func routes(lab *measure.Lab) (report.Section, error) {
 		random = append(random, admissions(fmt.Sprintf("policy, routes: %d, one at random asked", n), policy, list))
 	}
 	rows := compare(lab, append(same, random[1:]...))
-	floor := report.Timings(lab.Time(lab.Plan(31, 4*time.Millisecond), []measure.Case{lookups(1), lookups(10_000)}), floorName(1))
+	floor := report.Timings(lab.Time(plan(lab), []measure.Case{lookups(1), lookups(10_000)}), floorName(1))
 	return report.Section{Title: "growth in routes: admissions, 1 goroutine; x of 1 route", Rows: append(rows, floor...)}, nil
 }
 

@@ -41,6 +41,15 @@ func (s Series) pair(base Series, f func(x, b float64) float64) Series {
 	return pairs
 }
 
+// leastOf makes one sample of each n, the least of them.
+func (s Series) leastOf(n int) Series {
+	var least Series
+	for portions := range slices.Chunk(s, n) {
+		least = append(least, slices.Min(portions))
+	}
+	return least
+}
+
 func (s Series) sorted() []float64 {
 	kept := slices.DeleteFunc(slices.Clone(s), func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
 	slices.Sort(kept)

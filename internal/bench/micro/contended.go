@@ -139,12 +139,13 @@ func queue(lab *measure.Lab, plan measure.Plan, callers, limit int, hold func())
 	var cases []measure.Case
 	for _, q := range queuers(callers) {
 		once := q.make(limit)
-		cases = append(cases, measure.Case{Name: q.name, Workers: callers, Run: func(n int) {
+		cases = append(cases, measure.Case{Name: q.name, Run: func(n int) {
 			for range n {
 				once(hold)
 			}
 		}})
 	}
+	plan.Workers = callers
 	return report.Timings(lab.Time(plan, cases), xsyncWait)
 }
 

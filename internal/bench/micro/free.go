@@ -2,6 +2,7 @@ package micro
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,13 +17,8 @@ import (
 const room = 1000
 
 // freeCases take a place that is free and give it back.
-func freeCases(workers int) []measure.Case {
-	cases := slowFreeCases()
-	cases = append(append(floorCases(), gateCases()...), cases...)
-	for i := range cases {
-		cases[i].Workers = workers
-	}
-	return cases
+func freeCases() []measure.Case {
+	return slices.Concat(floorCases(), gateCases(), semaphoreCases(), peerFreeCases())
 }
 
 // floorCases are what the hardware takes at least.
@@ -104,10 +100,6 @@ func gateCases() []measure.Case {
 			}
 		}},
 	}
-}
-
-func slowFreeCases() []measure.Case {
-	return append(semaphoreCases(), peerFreeCases()...)
 }
 
 // semaphoreCases are those of golang.org/x/sync and of a channel.

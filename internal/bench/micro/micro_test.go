@@ -9,7 +9,7 @@ import (
 
 // The cases panic if they are let in where they should not be, or the other way round.
 func TestCasesDoWhatTheySay(t *testing.T) {
-	cases := slices.Concat(freeCases(1), gateRefusals(), semaphoreRefusals(), peerRefusals())
+	cases := slices.Concat(freeCases(), gateRefusals(), semaphoreRefusals(), peerRefusals())
 	names := map[string]bool{}
 	for _, c := range cases {
 		c.Run(100)
@@ -25,7 +25,7 @@ func TestCasesDoWhatTheySay(t *testing.T) {
 func TestQueuersHoldOnePlaceAtATime(t *testing.T) {
 	for _, q := range queuers(8) {
 		once, held, most := q.make(1), 0, 0
-		measure.NewLab(true).Time(measure.Plan{Rounds: 1}, []measure.Case{{Workers: 8, Run: func(n int) {
+		measure.NewLab(true).Time(measure.Plan{Rounds: 1, Workers: 8}, []measure.Case{{Run: func(n int) {
 			for range n {
 				once(func() {
 					held++ // the race detector sees if two do this at once

@@ -2,6 +2,7 @@ package micro
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,15 +27,13 @@ func refusal(lab *measure.Lab, table *report.Table) {
 		title   string
 		workers int
 	}{
-		{"refusal without a wait, 1 goroutine; x of " + xsyncTry, 1},
+		{"refusal without a wait, 1 goroutine; x of " + xsyncTry, 0},
 		{"refusal without a wait, 2 goroutines on 2 cores; x of " + xsyncTry, 2},
 	} {
-		cases := append(gateRefusals(), semaphoreRefusals()...)
-		cases = append(cases, peerRefusals()...)
-		for i := range cases {
-			cases[i].Workers = f.workers
-		}
-		rows := report.Timings(lab.Time(lab.Plan(31, 4*time.Millisecond), cases), xsyncTry)
+		plan := lab.Plan(31, 4*time.Millisecond)
+		plan.Workers = f.workers
+		cases := slices.Concat(gateRefusals(), semaphoreRefusals(), peerRefusals())
+		rows := report.Timings(lab.Time(plan, cases), xsyncTry)
 		report.WantRatio(rows, gateLook, 1)
 		table.Add(report.Section{Title: f.title, Rows: rows})
 	}
