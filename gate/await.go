@@ -5,104 +5,119 @@ import (
 	"time"
 )
 
-// enqueue puts the arrival into the queue for the time that it may wait, in place
-// of a call of lower priority if the queue is full. The lock is held.
-func (g *Gate) enqueue(ctx context.Context, a *arrival, budget time.Duration) *slot {
-	if g.queue.total >= g.maxWaiting() {
-		g.turnAway(g.queue.lastBelow(a.level), ReasonQueueFull)
+// waitInLine puts the arrival into the queue, if that is still what comes of it,
+// and waits until it is admitted or rejected, or the caller has gone. The verdict
+// is final then.
+func (g *Gate) waitInLine(ctx context.Context, call *Call, a *arrival) {
+	// The context is asked before there is a slot to lose.
+	if a.err = g.askDeadline(ctx, a); a.err != nil {
+		a.verdict = abandoned
+		return
 	}
-	s := g.takeSlot(a.call, a.level, a.want)
-	g.note(s, ctx, a.now, a.observed)
-	g.standInLine(s, until(a.now, budget))
-	return s
-}
+	gone := ctx.Done()
+	a.now = g.moment()
 
-// standInLine makes s wait until the given time at most. The lock is held.
-func (g *Gate) standInLine(s *slot, until int64) {
-	s.state = slotWaiting
-	g.bookKey(s)
-	g.queue.push(s, until)
-	g.watchWaits()
-}
-
-// await waits until s is admitted or refused, or the caller has gone, after spent
-// at the gates before this one. It is called with the lock held and releases it.
-func (g *Gate) await(ctx context.Context, s *slot, spent time.Duration) (Lease, error) {
-	if s.ready == nil {
-		s.ready = make(chan struct{}, 1)
+	g.mu.Lock()
+	g.decideLocked(ctx, call, a)
+	g.unlock()
+	if a.verdict != queued {
+		return
 	}
-	start := s.since
-	g.unlockOr(func() { g.forsake(ctx, s, spent) })
 
-	woken := true
-	if gone := ctx.Done(); gone == nil {
-		<-s.ready // at the end of the wait at the latest
+	if gone == nil {
+		<-a.slot.ready // at the end of the wait at the latest
+		a.woken = true
 	} else {
 		select {
-		case <-s.ready:
+		case <-a.slot.ready:
+			a.woken = true
 		case <-gone:
-			woken = false
 		}
 	}
-	err := ctx.Err()
-	end := g.now()
+	a.err = ctx.Err()
+	end := g.moment()
 
-	// Between the select and this lock somebody may have granted or refused
-	// the call after all: from here on only the state counts.
 	g.mu.Lock()
-	state := s.state
-	if state != slotWaiting && !woken {
+	g.endWaitLocked(a, end)
+	g.unlock()
+}
+
+// endWaitLocked finds out what came of the wait. Between the end of the wait and
+// the lock somebody may have admitted or rejected the call after all: only the
+// state counts.
+func (g *Gate) endWaitLocked(a *arrival, end moment) {
+	s := a.slot
+	s.waited = time.Duration(end.at - a.now.at)
+	s.since = end.at
+	a.waited = s.waited
+	switch {
+	case a.err != nil:
+		a.verdict = abandoned
+		g.leaveLocked(a)
+	case s.state == slotHolding:
+		a.verdict = admitted
+		g.watchHoldLocked(end, g.settings.Load().maxHold)
+		g.leaseLocked(s, a)
+	default:
+		reason := s.reason
+		if s.state == slotWaiting {
+			reason = ReasonWaitTimeout // of a context that is done and has no error
+		}
+		g.leaveLocked(a)
+		g.rejectLocked(a, reason)
+	}
+}
+
+// leaveLocked ends a wait that leads to no lease, and frees the slot. If the call
+// was admitted at the same time, its units are handed on.
+func (g *Gate) leaveLocked(a *arrival) {
+	s := a.slot
+	a.slot = nil
+	if s.state != slotWaiting && !a.woken {
 		<-s.ready // sent under the lock, so it is there
 	}
-	s.waited = time.Duration(end - start)
-	s.since = end
-	if state == slotHolding && err == nil {
-		g.watchHold(g.config.maxHold)
-		return g.accepted(ctx, s)
-	}
-	return Lease{}, g.leave(ctx, s, err, spent)
-}
-
-// forsake ends the wait of a goroutine that has ended before it could wait.
-func (g *Gate) forsake(ctx context.Context, s *slot, spent time.Duration) {
-	g.mu.Lock()
-	if s.state != slotWaiting {
-		<-s.ready
-	}
-	_ = g.leave(ctx, s, context.Canceled, spent)
-}
-
-// leave ends a wait that did not lead to a lease: the call was refused, or its
-// context has ended with err. It is called with the lock held and releases it.
-func (g *Gate) leave(ctx context.Context, s *slot, err error, spent time.Duration) error {
-	reason := s.reason
 	switch s.state {
 	case slotHolding:
-		// Granted, and gone at the same time: the slot is handed on, so
-		// that an ended context never gets one.
 		g.inFlight -= s.cost
 		g.totals.unaccepted++
 	case slotWaiting:
-		reason = ReasonWaitTimeout // of a context that is done and has no error
 		g.queue.remove(s)
 	}
-	g.unbookKey(s)
-	call, observed, waited := s.call, s.observed, s.waited
-	g.freeSlot(s)
-	g.dispatch() // whoever stands in front now may fit
-	if err != nil {
-		g.unlock()
-		return g.abandon(ctx, &call, waited, observed, err)
-	}
-	return g.refuse(ctx, &arrival{call: &call, observed: observed}, reason, waited, spent)
+	g.unbookKeyLocked(s)
+	s.booked = false
+	g.freeSlotLocked(s)
+	g.dispatchLocked() // the call in front may fit now
 }
 
-// turnAway takes a waiting call out of the queue and tells its goroutine that it
-// was refused. The lock is held.
-func (g *Gate) turnAway(s *slot, reason Reason) {
+// enqueueLocked puts the arrival into the queue, in place of a call of lower
+// priority if the queue is full.
+func (g *Gate) enqueueLocked(ctx context.Context, call *Call, a *arrival) {
+	if g.queue.total >= g.maxWaitingLocked() {
+		g.turnAwayLocked(g.queue.lastBelow(a.level), ReasonQueueFull)
+	}
+	s := g.takeSlotLocked(call, a.level, a.want)
+	g.noteLocked(ctx, s, a)
+	if s.ready == nil || s.era != a.now.era || s.era == unknownEra {
+		s.ready, s.era = make(chan struct{}, 1), a.now.era
+	}
+	a.slot = s
+	g.standInLineLocked(s, a)
+}
+
+// standInLineLocked makes a slot wait for as long as its call may.
+func (g *Gate) standInLineLocked(s *slot, a *arrival) {
+	s.state = slotWaiting
+	g.bookKeyLocked(s)
+	g.queue.push(s, until(a.now.at, a.budget))
+	g.watchWaitsLocked(a.now)
+}
+
+// turnAwayLocked takes a waiting call out of the queue and tells its goroutine that
+// it was rejected.
+func (g *Gate) turnAwayLocked(s *slot, reason Reason) {
 	g.queue.remove(s)
 	if s.serial != 0 {
-		g.settle(s, reason)
+		g.settleLocked(s, reason)
 		return
 	}
 	s.state = slotRefused
@@ -110,22 +125,22 @@ func (g *Gate) turnAway(s *slot, reason Reason) {
 	s.ready <- struct{}{}
 }
 
-// dispatch hands free units to the calls whose turn it is. The lock is held.
+// dispatchLocked hands free units to the calls whose turn it is.
 //
-// Only the front of the queue is looked at: a big call there is not starved by
-// small ones behind it, which it holds up for no longer than its own wait.
-func (g *Gate) dispatch() {
+// Only the front of the queue is looked at: small calls behind a big one do not
+// overtake it, so it is not starved. It holds them up for its own wait at most.
+func (g *Gate) dispatchLocked() {
 	for {
 		s := g.queue.front()
-		if s == nil || !g.fits(s.level, s.want) {
+		if s == nil || !g.fitsLocked(s.level, s.want) {
 			break
 		}
 		g.queue.remove(s)
 		if s.serial != 0 {
-			g.settle(s, 0)
+			g.settleLocked(s, 0)
 			continue
 		}
-		g.hold(s, g.clamp(s.level, s.want))
+		g.holdLocked(s, g.clampLocked(s.level, s.want))
 		s.since = 0 // its goroutine says when it wakes
 		s.ready <- struct{}{}
 	}

@@ -3,6 +3,7 @@ package gate
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -10,14 +11,13 @@ import (
 
 // chain is several gates in front of one call.
 type chain struct {
-	gates  []*Gate // in the order in which they are taken
-	budget time.Duration
+	gates []*Gate // in the order in which they are taken
 }
 
-// Chain puts several gates in front of a call, which then needs a slot in each.
+// Chain puts several gates in front of a call, which then needs a unit of each.
 //
-// Narrow gates are taken first, so that who waits for a narrow one holds nothing
-// wide: the order is that of the limits at the time of the call to Chain, then
+// Narrow gates are taken first, so that a call that waits for a narrow one holds
+// nothing wide: the order is that of the limits at the time of the call to Chain, then
 // of the names, whatever the order of the arguments, so that no two chains can
 // wait for each other. One wait covers all: a call waits at each gate for at
 // most that gate's [WithMaxWait], at all of them together for at most the
@@ -27,16 +27,23 @@ type chain struct {
 // Chain panics if there is no gate, a nil one, or the same one twice: these are
 // mistakes of the program. [NewPolicy] reports them as errors.
 func Chain(gates ...*Gate) Admitter {
-	a, err := newChain(gates)
+	c, err := newChain(gates)
 	if err != nil {
 		panic(fmt.Sprintf("gate.Chain: %v", err))
 	}
-	return a
+	if len(c.gates) == 1 {
+		return c.gates[0]
+	}
+	return c
 }
 
-func newChain(gates []*Gate) (Admitter, error) {
+// newChain returns the chain of the gates. One gate is a chain, too.
+func newChain(gates []*Gate) (*chain, error) {
 	if len(gates) == 0 {
-		return nil, fmt.Errorf("no gates")
+		return nil, errors.New("no gates")
+	}
+	if len(gates) > maxChain {
+		return nil, fmt.Errorf("want at most %d gates, got %d", maxChain, len(gates))
 	}
 	for i, g := range gates {
 		if g == nil {
@@ -46,63 +53,74 @@ func newChain(gates []*Gate) (Admitter, error) {
 			return nil, fmt.Errorf("gate %q is given twice", g.name)
 		}
 	}
-	if len(gates) == 1 {
-		return gates[0], nil
-	}
 	c := &chain{gates: slices.Clone(gates)}
 	slices.SortStableFunc(c.gates, func(a, b *Gate) int {
 		return cmp.Or(cmp.Compare(a.Limit(), b.Limit()), cmp.Compare(a.name, b.name))
 	})
-	for _, g := range c.gates {
-		c.budget = max(c.budget, g.config.maxWait)
-	}
 	return c, nil
 }
 
 // Gates returns the gates in the order in which they are taken.
 func (c *chain) Gates() []*Gate { return slices.Clone(c.gates) }
 
+// Acquire admits the call at all gates or at none.
 func (c *chain) Acquire(ctx context.Context, call Call) (Lease, error) {
+	return c.acquire(ctx, &call)
+}
+
+func (c *chain) acquire(ctx context.Context, call *Call) (Lease, error) {
 	var taken Lease
 	complete := false
-	// Deferred, so that no refusal, panic or Goexit at a gate keeps the ones
+	// Deferred, so that no rejection, panic or Goexit at a gate keeps the ones
 	// before it from getting their units back.
 	defer func() {
 		if !complete {
 			taken.Release()
 		}
 	}()
+	budget := c.budget()
 	var spent, longest time.Duration
 	for i, g := range c.gates {
-		next, err := g.acquire(ctx, &call, wait{
-			budget: min(g.config.maxWait, c.budget-spent),
-			spent:  spent,
-		})
+		next, err := g.acquire(ctx, call, wait{most: budget - spent, spent: spent})
 		if err != nil {
 			return Lease{}, err
 		}
-		next.slot.outer = taken
-		spent += next.waited
 		if i > 0 {
-			next = next.judgedBy(taken, next.waited > longest)
+			next.slot.outer, next.slot.booked = taken, true
 		}
-		longest = max(longest, spent-taken.waited)
-		next.waited = spent
+		waited := next.Waited()
+		next.outcome = next.outcome.withGate(i + 1)
+		if i > 0 {
+			next = next.judgedBy(taken, waited > longest)
+		}
+		longest = max(longest, waited)
+		spent += waited
+		next.outcome = next.outcome.withWaited(spent)
 		taken = next
 	}
+	taken.slot.chain = c
 	complete = true
 	return taken, nil
 }
 
+// budget is how long a call may wait at all gates together: the longest wait of one
+// of them.
+func (c *chain) budget() (longest time.Duration) {
+	for _, g := range c.gates {
+		longest = max(longest, g.settings.Load().maxWait)
+	}
+	return longest
+}
+
 // judgedBy keeps what an earlier lease of the chain says about the gate that
 // decided, unless this one's gate kept the call waiting longer. A gate in a dry
-// run that would have refused the call has decided.
+// run that would have rejected the call has decided.
 func (l Lease) judgedBy(earlier Lease, waitedLonger bool) Lease {
 	switch {
 	case earlier.Decision().Rejected():
 	case l.Decision().Rejected() || waitedLonger:
 		return l
 	}
-	l.gate, l.inFlight, l.outcome = earlier.gate, earlier.inFlight, earlier.outcome
+	l.inFlight, l.outcome = earlier.inFlight, earlier.outcome
 	return l
 }

@@ -7,10 +7,10 @@ import (
 
 // drawDelay draws a retry delay evenly from the range, which stretch, between 0
 // and 1, moves toward the ceiling.
-func (c *config) drawDelay(stretch float64) time.Duration {
-	low, high := c.minDelay, c.maxDelay
+func (s *settings) drawDelay(stretch float64) time.Duration {
+	low, high := s.minDelay, s.maxDelay
 	if stretch > 0 {
-		grown := high + time.Duration(stretch*float64(c.delayCeiling-high))
+		grown := high + time.Duration(stretch*float64(s.delayCeiling-high))
 		if high > 0 {
 			low = time.Duration(float64(low) / float64(high) * float64(grown))
 		}
@@ -27,17 +27,17 @@ type pressure struct {
 	share              float64 // of the last full second
 }
 
-// stretch returns the share of the last full second, or 0 for a gate whose retry
-// delay does not grow. The gate's lock is held.
-func (p *pressure) stretch(g *Gate) float64 {
-	if g.config.delayCeiling == 0 {
+// stretchLocked returns the share of the last full second, or 0 for a gate whose retry
+// delay does not grow.
+func (p *pressure) stretchLocked(g *Gate) float64 {
+	if g.settings.Load().delayCeiling == 0 {
 		return 0
 	}
 	now := g.now()
 	if p.since != 0 && now-p.since < int64(time.Second) {
 		return p.share
 	}
-	accepted, rejected := g.accepts(), g.totals.allRejected()
+	accepted, rejected := g.acceptsLocked(), g.totals.allRejected()
 	if p.since != 0 {
 		// A grant that was handed on is accepted no more, so there may be
 		// fewer than a second ago.

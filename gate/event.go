@@ -55,104 +55,51 @@ type Event struct {
 	// Held is how long the lease has been held, in a release or max-hold
 	// event.
 	Held time.Duration
-	// Rejection is what the caller was told, in a decision that refused it.
+	// Rejection is what the caller got, in a decision that rejected it.
 	Rejection *Rejection
 }
 
 // WaitedMs is Waited in whole milliseconds.
 func (e Event) WaitedMs() int64 { return e.Waited.Milliseconds() }
 
-// Observer is told what happens at a gate. It runs outside of the gate's lock
-// and on the goroutine of the call, so it must be quick. A panic in it is
-// caught and counted in [Snapshot.ObserverPanics]: no slot is lost over it.
-//
-// Its methods must be safe for concurrent use.
-type Observer interface {
-	// Enabled reports whether events are wanted now. A gate with no enabled
-	// observer does not read the clock for a call that is admitted at once.
-	Enabled(ctx context.Context) bool
-	// OnEvent is told of one event. ctx is that of the call, also in a
-	// release, where it may have ended long ago. Only RequestID and RemoteIP
-	// may be missing in e.Call: see [Call.Resolved].
-	OnEvent(ctx context.Context, e Event)
+// isTrouble reports whether the event is for [ObserveTrouble].
+func (e *Event) isTrouble() bool {
+	return e.Kind == EventMaxHold || e.Decision.Rejected() || e.Decision == Abandoned || e.Waited > 0
 }
 
-// onEvent is the Observer of [WithOnEvent].
-type onEvent func(context.Context, Event)
-
-func (onEvent) Enabled(context.Context) bool { return true }
-
-func (f onEvent) OnEvent(ctx context.Context, e Event) {
-	e.Call = e.Call.Resolved(ctx)
-	f(ctx, e)
+// numbers is what an event says about the gate at one moment.
+type numbers struct {
+	inFlight, limit int64
+	waiting         int
+	dryRun          bool
 }
 
-// Observe adds an observer to a gate that may already be in use. It reports
-// false, and adds nothing, when the gate has an observer that reports itself to
-// be the same by a method `Same(Observer) bool`: so that two hosts that share
-// the gate do not count its calls twice.
-func (g *Gate) Observe(o Observer) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	var observers []Observer
-	if old := g.observers.Load(); old != nil {
-		observers = append(observers, *old...)
-	}
-	for _, have := range observers {
-		if same, ok := have.(interface{ Same(Observer) bool }); ok && same.Same(o) {
-			return false
-		}
-	}
-	observers = append(observers, o)
-	g.observers.Store(&observers)
-	g.setPlain()
-	return true
+// numbersLocked returns the gate's numbers of this moment.
+func (g *Gate) numbersLocked() numbers {
+	return numbers{inFlight: g.inFlight + g.passing, limit: g.limit, waiting: g.queue.total, dryRun: g.dryRun}
 }
 
-// observed reports whether any observer wants to hear of a call now.
-func (g *Gate) observed(ctx context.Context) bool {
-	observers := g.observers.Load()
-	if observers == nil {
-		return false
-	}
-	for _, o := range *observers {
-		if g.enabled(ctx, o) {
-			return true
-		}
-	}
-	return false
-}
-
-// enabled asks one observer, whose panics are caught as in tell.
-func (g *Gate) enabled(ctx context.Context, o Observer) bool {
-	defer g.catch()
-	return o.Enabled(ctx)
-}
-
-// emit tells every enabled observer of e. The caller does not hold the lock.
-//
-// An Event is large. It goes by pointer as far as that keeps it on the stack: into
-// the call of an interface it must go by value.
-func (g *Gate) emit(ctx context.Context, e *Event) {
-	observers := g.observers.Load()
-	if observers == nil {
-		return
-	}
-	for _, o := range *observers {
-		g.tell(ctx, o, e)
+// event begins an event about a call.
+func (n numbers) event(g *Gate, kind EventKind, call *Call) Event {
+	return Event{
+		Kind: kind, Gate: g.name, Call: *call, DryRun: n.dryRun,
+		InFlight: n.inFlight, Waiting: n.waiting, Limit: n.limit,
 	}
 }
 
-func (g *Gate) tell(ctx context.Context, o Observer, e *Event) {
-	defer g.catch()
-	if o.Enabled(ctx) || e.underPressure() && observesPressure(o) {
-		o.OnEvent(ctx, *e)
-	}
+// deferredEvent is an event that came up under the lock, about a call that another
+// goroutine may be working on. ctx is the context of that call.
+type deferredEvent struct {
+	ctx   context.Context
+	event Event
 }
 
-// catch is deferred where an observer's code runs.
-func (g *Gate) catch() {
-	if recover() != nil {
-		g.observerPanics.Add(1)
+// unlock releases the lock, then tells the events that came up under it.
+func (g *Gate) unlock() {
+	deferred := g.deferred
+	g.deferred = nil
+	g.mu.Unlock()
+	for i := range deferred {
+		g.emit(deferred[i].ctx, &deferred[i].event)
 	}
 }

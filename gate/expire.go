@@ -6,34 +6,42 @@ import (
 	"weak"
 )
 
-// One timer ends the waits of all calls at a gate. It is set for the wait that
-// ends first, or for an earlier time: when it finds nothing to end, because that
-// call was admitted long ago, it is set anew. So a call that waits, and is
-// admitted in time, as most are, neither starts a timer nor stops one.
+// expiry ends the waits of all calls at a gate with one timer. The timer is set for
+// the wait that ends first, or for an earlier time: if it finds nothing to end,
+// because that call was admitted long ago, it is set anew. So a call that waits and
+// is admitted in time, as most are, neither starts a timer nor stops one.
+type expiry struct {
+	timer *time.Timer
+	at    int64 // when the timer is due, 0 if it is not set
+	era   era   // that it was made in
+}
 
-// watchWaits sets the timer if a wait ends before the time that it is set for. The
-// lock is held.
-func (g *Gate) watchWaits() {
+// watchWaitsLocked sets the timer if a wait ends before the time that it is set for.
+func (g *Gate) watchWaitsLocked(now moment) {
 	if len(g.queue.ends) == 0 {
 		return
 	}
+	x := &g.expiry
+	if x.era != now.era || now.era == unknownEra {
+		*x = expiry{era: now.era}
+	}
 	first := g.queue.ends[0].until
-	if g.expiry != 0 && g.expiry <= first {
+	if x.at != 0 && x.at <= first {
 		return
 	}
-	g.expiry = first
-	left := time.Duration(first - g.now())
-	if g.expirer == nil {
-		g.expirer = time.AfterFunc(left, expirerOf(g))
+	x.at = first
+	left := time.Duration(first - now.at)
+	if x.timer == nil {
+		x.timer = time.AfterFunc(left, expirerOf(g))
 	} else {
-		g.expirer.Reset(left)
+		x.timer.Reset(left)
 	}
 }
 
 // expirerOf is what the timer calls. It knows the gate weakly: the timer stays set
-// when the calls that it was set for are through, and a gate that nobody uses any
-// more must not be kept for as long as calls might have waited there. Who waits has
-// the gate.
+// when the calls that it was set for are through, and must not keep a gate that is
+// no longer used alive for as long as calls might have waited there. A waiting
+// goroutine keeps the gate alive.
 func expirerOf(g *Gate) func() {
 	known := weak.Make(g)
 	return func() {
@@ -46,7 +54,7 @@ func expirerOf(g *Gate) func() {
 // until is when a wait that begins now and has the given budget ends. It does not
 // overflow: the end of an endless wait comes after all others.
 func until(now int64, budget time.Duration) int64 {
-	if int64(budget) > math.MaxInt64-now {
+	if now > 0 && int64(budget) > math.MaxInt64-now {
 		return math.MaxInt64
 	}
 	return now + int64(budget)
@@ -54,81 +62,16 @@ func until(now int64, budget time.Duration) int64 {
 
 // expire ends the waits whose time is up.
 func (g *Gate) expire() {
+	now := g.moment()
 	g.mu.Lock()
 	defer g.unlock()
-	g.expiry = 0
-	now := g.now()
-	for len(g.queue.ends) > 0 && g.queue.ends[0].until <= now {
-		g.turnAway(g.queue.ends[0].slot, ReasonWaitTimeout)
+	if now.era != g.expiry.era {
+		return // a timer of another era, for waits that are long over
 	}
-	g.dispatch() // whoever stands in front now may fit
-	g.watchWaits()
-}
-
-// ends is a binary heap: the wait of the slot at 0 ends first. Waits mostly end in
-// the order in which they began, so that a push rarely moves anything; but their
-// lengths are up to the deadlines of clients, and no order of these makes a push or
-// remove take longer than O(log n).
-type ends []end
-
-type end struct {
-	until int64 // as Gate.now says it
-	slot  *slot
-}
-
-func (h *ends) push(s *slot, until int64) {
-	*h = append(*h, end{until, s})
-	h.up(len(*h) - 1)
-}
-
-func (h *ends) remove(s *slot) {
-	i, last := s.end, len(*h)-1
-	moved := (*h)[last]
-	(*h)[last] = end{}
-	*h = (*h)[:last]
-	if i == last {
-		return
+	g.expiry.at = 0
+	for len(g.queue.ends) > 0 && g.queue.ends[0].until <= now.at {
+		g.turnAwayLocked(g.queue.ends[0].slot, ReasonWaitTimeout)
 	}
-	(*h)[i] = moved
-	h.down(i)
-	h.up(moved.slot.end)
-}
-
-// up moves the end at i to the front until the one before it is not later.
-func (h ends) up(i int) {
-	moving := h[i]
-	for i > 0 {
-		parent := (i - 1) / 2
-		if h[parent].until <= moving.until {
-			break
-		}
-		h.put(i, h[parent])
-		i = parent
-	}
-	h.put(i, moving)
-}
-
-// down moves the end at i to the back until those after it are not earlier.
-func (h ends) down(i int) {
-	moving := h[i]
-	for {
-		child := 2*i + 1
-		if child >= len(h) {
-			break
-		}
-		if right := child + 1; right < len(h) && h[right].until < h[child].until {
-			child = right
-		}
-		if h[child].until >= moving.until {
-			break
-		}
-		h.put(i, h[child])
-		i = child
-	}
-	h.put(i, moving)
-}
-
-func (h ends) put(i int, e end) {
-	h[i] = e
-	e.slot.end = i
+	g.dispatchLocked() // the call in front may fit now
+	g.watchWaitsLocked(now)
 }

@@ -26,7 +26,7 @@ func CheckClean(g *Gate) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, s := range g.slots {
-		if s.state != slotFree || s.serial != 0 || s.keyCost != 0 || s.ctx != nil || s.call.Caller != nil {
+		if s.state != slotFree || s.serial != 0 || s.keyCost != 0 || s.ctx != nil || s.call != (Call{}) || s.booked || s.chain != nil {
 			return fmt.Errorf("a slot of a clean gate is not free: %+v", *s)
 		}
 	}
@@ -51,7 +51,13 @@ func (g *Gate) checkFree() error {
 			return fmt.Errorf("a free slot has a message")
 		}
 	}
-	for _, s := range g.slots {
+	if len(free) != g.spare {
+		return fmt.Errorf("%d slots are free, %d are counted", len(free), g.spare)
+	}
+	for i, s := range g.slots {
+		if s.index != i {
+			return fmt.Errorf("slot %d says that it is slot %d", i, s.index)
+		}
 		if (s.state == slotFree) != free[s] {
 			return fmt.Errorf("a slot is lost: %+v", *s)
 		}
@@ -82,7 +88,7 @@ func (g *Gate) checkQueue() error {
 	if err := g.checkEnds(); err != nil {
 		return err
 	}
-	if s := g.queue.front(); s != nil && g.fits(s.level, s.want) && !g.draining {
+	if s := g.queue.front(); s != nil && g.fitsLocked(s.level, s.want) && !g.draining {
 		return fmt.Errorf("the front waiter fits, but waits: %+v", *s)
 	}
 	return nil
@@ -101,8 +107,8 @@ func (g *Gate) checkEnds() error {
 			return fmt.Errorf("end %d comes before the one in front of it", i)
 		}
 	}
-	if len(ends) > 0 && (g.expiry == 0 || g.expiry > ends[0].until) {
-		return fmt.Errorf("the timer is set for %d, but a wait ends at %d", g.expiry, ends[0].until)
+	if len(ends) > 0 && (g.expiry.at == 0 || g.expiry.at > ends[0].until) {
+		return fmt.Errorf("the timer is set for %d, but a wait ends at %d", g.expiry.at, ends[0].until)
 	}
 	return nil
 }
@@ -135,7 +141,7 @@ func (g *Gate) checkSums() error {
 	return nil
 }
 
-// Slots is how many slots a gate has ever needed at once.
+// Slots is how many slots a gate has.
 func Slots(g *Gate) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -2,12 +2,9 @@ package gate_test
 
 import (
 	"context"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"path/filepath"
-	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/rpcgate/rpcgate/gate"
 )
@@ -95,66 +92,49 @@ func TestARefusalAllocatesOnlyItsRejection(t *testing.T) {
 	wantAllocs(t, "refusal", 1, func() { _, _ = g.TryAcquire(gate.Call{RequestID: "1"}) })
 }
 
-// TestNoClockIsReadWhenThereIsNoWait reads the source: of the functions that an admission and a release without a wait
-// go through, none asks for the time but where somebody watches. What a clock would show in a bubble,
-// TestHoldersOfAnUnwatchedGateAgeFromTheFirstSnapshot does.
+// TestNoClockIsReadWhenThereIsNoWait looks at ages: a lease whose admission read no clock is as old as the first
+// Snapshot that shows it.
 func TestNoClockIsReadWhenThereIsNoWait(t *testing.T) {
-	fast := map[string]bool{
-		"Acquire": false, "TryAcquire": false, "acquire": false, "observed": false, "takeSlot": false, "hold": false,
-		"note": false, "accepted": false, "Release": false, "release": false, "freeSlot": false, "unlock": false,
+	interests := map[string]gate.Interest{
+		"nothing": gate.ObserveNothing, "trouble": gate.ObserveTrouble,
+		"trouble, ever": gate.ObserveTrouble | gate.ObserveFixed, "all": gate.ObserveAll,
 	}
-	paths, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
+	ways := map[string]func(t *testing.T, g *gate.Gate) (gate.Lease, error){
+		"Acquire":     func(t *testing.T, g *gate.Gate) (gate.Lease, error) { return g.Acquire(t.Context(), gate.Call{}) },
+		"AcquireCall": func(t *testing.T, g *gate.Gate) (gate.Lease, error) { return g.AcquireCall(t.Context(), &gate.Call{}) },
+		"TryAcquire":  func(_ *testing.T, g *gate.Gate) (gate.Lease, error) { return g.TryAcquire(gate.Call{}) },
+		"a policy": func(t *testing.T, g *gate.Gate) (gate.Lease, error) {
+			return newPolicy(t, gate.Route("*", g)).Acquire(t.Context(), gate.Call{})
+		},
+		"a chain": func(t *testing.T, g *gate.Gate) (gate.Lease, error) {
+			return gate.Chain(g, newNamed(t, "other", 9)).Acquire(t.Context(), gate.Call{})
+		},
 	}
-	for _, path := range paths {
-		if strings.HasSuffix(path, "_test.go") {
-			continue
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, decl := range file.Decls {
-			f, ok := decl.(*ast.FuncDecl)
-			if !ok {
-				continue
-			}
-			if _, ok := fast[f.Name.Name]; ok {
-				fast[f.Name.Name] = true
-				if at := readsClock(f.Body); at != nil {
-					t.Errorf("%s reads the clock although nobody may be watching", f.Name.Name)
-				}
-			}
-		}
-	}
-	for name, found := range fast {
-		if !found {
-			t.Errorf("there is no function %s any more: say here what admission goes through", name)
+	for interest, i := range interests {
+		for way, acquire := range ways {
+			t.Run(way+", with an observer of "+interest, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					g := newGate(t, 4)
+					g.Observe(interested(i))
+					lease, err := acquire(t, g)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer lease.Release()
+					advance(time.Hour)
+					want := time.Duration(0)
+					if i == gate.ObserveAll {
+						want = time.Hour
+					}
+					wantEqual(t, "age", g.Snapshot().Holders[0].Age, want)
+				})
+			})
 		}
 	}
 }
 
-// readsClock finds a call that reads the clock outside of an if on somebody watching.
-func readsClock(body ast.Node) (found ast.Node) {
-	ast.Inspect(body, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.IfStmt:
-			watched := false
-			ast.Inspect(n.Cond, func(n ast.Node) bool {
-				id, ok := n.(*ast.Ident)
-				watched = watched || ok && (id.Name == "observed" || id.Name == "clocked")
-				return true
-			})
-			return !watched
-		case *ast.SelectorExpr:
-			pkg, _ := n.X.(*ast.Ident)
-			if n.Sel.Name == "now" || pkg != nil && pkg.Name == "time" &&
-				(n.Sel.Name == "Now" || n.Sel.Name == "Since" || n.Sel.Name == "Until" || strings.HasPrefix(n.Sel.Name, "New")) {
-				found = n
-			}
-		}
-		return true
-	})
-	return found
-}
+// interested is an observer that does nothing.
+type interested gate.Interest
+
+func (i interested) Interest(context.Context) gate.Interest { return gate.Interest(i) }
+func (interested) OnEvent(context.Context, gate.Event)      {}

@@ -1,9 +1,6 @@
 package gate
 
-import (
-	"context"
-	"fmt"
-)
+import "fmt"
 
 // SetLimit changes the limit. Raising it admits waiting calls at once; lowering
 // it leaves the holders alone, so that for a while more may be in flight than
@@ -15,20 +12,21 @@ func (g *Gate) SetLimit(n int64) error {
 	g.mu.Lock()
 	defer g.unlock()
 	g.limit = n
-	g.resize()
-	g.dispatch()
+	g.resizeLocked()
+	g.dispatchLocked()
 	return nil
 }
 
-// resize works out what follows from the limit. The lock is held.
-func (g *Gate) resize() {
+// resizeLocked works out what follows from the limit and the settings.
+func (g *Gate) resizeLocked() {
+	set := g.settings.Load()
 	room := g.limit
 	for l := levels - 1; l >= 0; l-- {
 		g.room[l] = max(room, 1)
-		room -= g.config.reserve[l]
+		room -= set.reserve[l]
 	}
-	g.keyCap = g.config.keyLimit
-	if share := g.config.keyShare; share > 0 {
+	g.keyCap = set.keyLimit
+	if share := set.keyShare; share > 0 {
 		n := max(int64(share*float64(g.limit)), 1)
 		if g.keyCap == 0 || n < g.keyCap {
 			g.keyCap = n
@@ -38,67 +36,4 @@ func (g *Gate) resize() {
 	if g.draining || g.keys != nil {
 		g.fastRoom = [levels]int64{-1, -1, -1}
 	}
-}
-
-// Drain makes the gate refuse all newcomers and everybody who waits, with
-// [ReasonDraining], and returns when all leases are back or ctx ends, then with
-// ctx's error. The gate stays closed in both cases. In a dry run the refusals
-// are only reported.
-func (g *Gate) Drain(ctx context.Context) error {
-	g.mu.Lock()
-	g.draining = true
-	g.resize()
-	for s := g.queue.front(); s != nil; s = g.queue.front() {
-		g.turnAway(s, ReasonDraining)
-	}
-	if g.inFlight+g.passing == 0 {
-		g.unlock()
-		return nil
-	}
-	if g.idle == nil {
-		g.idle = make(chan struct{})
-	}
-	idle := g.idle
-	g.unlock()
-
-	select {
-	case <-idle:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// overKeyCap reports whether the arrival's key has no units left. The lock is
-// held.
-func (g *Gate) overKeyCap(a *arrival) bool {
-	if g.keyCap == 0 || a.call.Key == "" {
-		return false
-	}
-	used := g.keys[a.call.Key]
-	return used > 0 && g.clamp(a.level, a.want) > g.keyCap-used
-}
-
-// bookKey counts the units of s, which waits or is about to hold, on its key.
-// The lock is held.
-func (g *Gate) bookKey(s *slot) {
-	if g.keys == nil || s.call.Key == "" {
-		return
-	}
-	s.keyCost = g.clamp(s.level, s.want)
-	g.keys[s.call.Key] += s.keyCost
-}
-
-// unbookKey takes the units of s off its key again, and forgets a key that has
-// none left. The lock is held.
-func (g *Gate) unbookKey(s *slot) {
-	if s.keyCost == 0 {
-		return
-	}
-	if left := g.keys[s.call.Key] - s.keyCost; left > 0 {
-		g.keys[s.call.Key] = left
-	} else {
-		delete(g.keys, s.call.Key)
-	}
-	s.keyCost = 0
 }

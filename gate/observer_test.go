@@ -247,21 +247,27 @@ func TestCostThatPanicsLosesNoSlotOfAChain(t *testing.T) {
 	wantNow(t, narrow, 0, 0)
 }
 
-// moody is an observer that is enabled or not, and may panic over the question.
+// moody is an observer that wants all events or none, and may panic over the question.
 type moody struct {
 	log
-	enabled func() bool
+	wants func() bool
 }
 
-func (m *moody) Enabled(context.Context) bool { return m.enabled() }
+func (m *moody) Interest(context.Context) gate.Interest {
+	if m.wants() {
+		return gate.ObserveAll
+	}
+	return gate.ObserveNothing
+}
 
-func TestObserverThatIsNotEnabledIsNotTold(t *testing.T) {
+func TestObserverWithoutInterestIsNotTold(t *testing.T) {
 	g := newGate(t, 1)
-	enabled := true
-	m := &moody{enabled: func() bool { return enabled }}
-	wantEqual(t, "added", g.Observe(m), true)
+	wants := true
+	m := &moody{wants: func() bool { return wants }}
+	_, added := g.Observe(m)
+	wantEqual(t, "added", added, true)
 	lease := acquire(t, g, gate.Call{})
-	enabled = false
+	wants = false
 	acquire(t, newGate(t, 1), gate.Call{}).Release()
 	lease.Release()
 	acquire(t, g, gate.Call{}).Release()
@@ -270,9 +276,9 @@ func TestObserverThatIsNotEnabledIsNotTold(t *testing.T) {
 
 func TestObserverThatPanicsWhenAskedIsCounted(t *testing.T) {
 	g := newGate(t, 1)
-	g.Observe(&moody{enabled: func() bool { panic("asked") }})
+	g.Observe(&moody{wants: func() bool { panic("asked") }})
 	var told log
-	g.Observe(&moody{enabled: func() bool { return true }, log: log{onEvent: told.append}})
+	g.Observe(&moody{wants: func() bool { return true }, log: log{onEvent: told.append}})
 	acquire(t, g, gate.Call{}).Release()
 	wantNow(t, g, 0, 0)
 	wantEqual(t, "events", len(told.events), 2)
@@ -289,7 +295,7 @@ type once struct {
 	name string
 }
 
-func (o once) Enabled(context.Context) bool { return true }
+func (o once) Interest(context.Context) gate.Interest { return gate.ObserveAll }
 func (o once) Same(other gate.Observer) bool {
 	p, ok := other.(once)
 	return ok && p.name == o.name
@@ -298,9 +304,21 @@ func (o once) Same(other gate.Observer) bool {
 func TestTheSameObserverIsAddedOnce(t *testing.T) {
 	g := newGate(t, 1)
 	var told log
-	wantEqual(t, "first", g.Observe(once{&told, "a"}), true)
-	wantEqual(t, "the same", g.Observe(once{&told, "a"}), false)
-	wantEqual(t, "another", g.Observe(once{&told, "b"}), true)
+	first := once{&told, "a"}
+	for _, step := range []struct {
+		what        string
+		o           once
+		wantPresent gate.Observer
+		wantAdded   bool
+	}{
+		{"first", first, first, true},
+		{"the same", once{&log{}, "a"}, first, false},
+		{"another", once{&told, "b"}, once{&told, "b"}, true},
+	} {
+		present, added := g.Observe(step.o)
+		wantEqual(t, step.what+" is there", present, step.wantPresent)
+		wantEqual(t, step.what+" was added", added, step.wantAdded)
+	}
 	acquire(t, g, gate.Call{}).Release()
 	wantEqual(t, "events", len(told.events), 4)
 }

@@ -28,39 +28,12 @@ const (
 
 // Option configures a gate; see the functions that begin with With.
 type Option interface {
-	apply(*config) error
+	apply(*settings) error
 }
 
-type optionFunc func(*config) error
+type optionFunc func(*settings) error
 
-func (f optionFunc) apply(c *config) error { return f(c) }
-
-type config struct {
-	maxWait       time.Duration
-	maxWaiting    int // -1: as many as the limit
-	deadlineShare float64
-	minDelay      time.Duration
-	maxDelay      time.Duration
-	delayCeiling  time.Duration // 0: the range does not grow
-	refusal       Refusal
-	observers     []Observer
-	dryRun        bool
-	reserve       [levels]int64
-	keyLimit      int64
-	keyShare      float64
-	maxHold       time.Duration
-	cost          func(Call) int64
-}
-
-func defaultConfig() config {
-	return config{
-		maxWait:       DefaultMaxWait,
-		maxWaiting:    -1,
-		deadlineShare: DefaultDeadlineShare,
-		minDelay:      DefaultMinRetryDelay,
-		maxDelay:      DefaultMaxRetryDelay,
-	}
-}
+func (f optionFunc) apply(s *settings) error { return f(s) }
 
 // WithMaxWait sets how long a call may wait for a slot. The default is 100 ms;
 // 50 to 150 ms smooth bursts. 0 turns waiting off: the limit is then hard. It
@@ -68,11 +41,11 @@ func defaultConfig() config {
 //
 // The caller's deadline can make the wait shorter: see [WithDeadlineShare].
 func WithMaxWait(d time.Duration) Option {
-	return optionFunc(func(c *config) error {
+	return optionFunc(func(s *settings) error {
 		if d < 0 {
 			return fmt.Errorf("WithMaxWait: want 0 or more, got %s", d)
 		}
-		c.maxWait = d
+		s.maxWait = d
 		return nil
 	})
 }
@@ -84,11 +57,11 @@ func WithMaxWait(d time.Duration) Option {
 //
 // A longer queue does not raise goodput: everybody in it just waits longer.
 func WithMaxWaiting(n int) Option {
-	return optionFunc(func(c *config) error {
+	return optionFunc(func(s *settings) error {
 		if n < 0 {
 			return fmt.Errorf("WithMaxWaiting: want 0 or more, got %d", n)
 		}
-		c.maxWaiting = n
+		s.maxWaiting = n
 		return nil
 	})
 }
@@ -98,11 +71,11 @@ func WithMaxWaiting(n int) Option {
 // is left for the work. A call whose share is under a millisecond, and under
 // the gate's own wait, is refused at once with [ReasonDeadline].
 func WithDeadlineShare(share float64) Option {
-	return optionFunc(func(c *config) error {
+	return optionFunc(func(s *settings) error {
 		if !(share > 0 && share <= 1) { // also refuses NaN
 			return fmt.Errorf("WithDeadlineShare: want a share above 0 and at most 1, got %v", share)
 		}
-		c.deadlineShare = share
+		s.deadlineShare = share
 		return nil
 	})
 }
@@ -112,14 +85,14 @@ func WithDeadlineShare(share float64) Option {
 // to 3 s. It is an error if minimum is negative, or above maximum, or if maximum
 // is above [MaxRetryDelay].
 func WithRetryDelay(minimum, maximum time.Duration) Option {
-	return optionFunc(func(c *config) error {
+	return optionFunc(func(s *settings) error {
 		if minimum < 0 || minimum > maximum {
 			return fmt.Errorf("WithRetryDelay: want 0 <= min <= max, got min %s and max %s", minimum, maximum)
 		}
 		if maximum > MaxRetryDelay {
 			return fmt.Errorf("WithRetryDelay: want a max of at most %s, got %s", MaxRetryDelay, maximum)
 		}
-		c.minDelay, c.maxDelay = minimum, maximum
+		s.minDelay, s.maxDelay = minimum, maximum
 		return nil
 	})
 }
@@ -130,11 +103,11 @@ func WithRetryDelay(minimum, maximum time.Duration) Option {
 // when all of them are. Recent is the last full second. By default the range
 // does not grow. It is an error if ceiling is below the range's own maximum.
 func WithRetryDelayGrowth(ceiling time.Duration) Option {
-	return optionFunc(func(c *config) error {
+	return optionFunc(func(s *settings) error {
 		if ceiling <= 0 || ceiling > MaxRetryDelay {
 			return fmt.Errorf("WithRetryDelayGrowth: want a ceiling above 0 and at most %s, got %s", MaxRetryDelay, ceiling)
 		}
-		c.delayCeiling = ceiling
+		s.delayCeiling = ceiling
 		return nil
 	})
 }
@@ -142,11 +115,11 @@ func WithRetryDelayGrowth(ceiling time.Duration) Option {
 // WithRefusal sets how clients are told of a rejection: [TooManyRequests], the
 // default, or [ServiceUnavailable]. A draining gate always says the latter.
 func WithRefusal(r Refusal) Option {
-	return optionFunc(func(c *config) error {
+	return optionFunc(func(s *settings) error {
 		if r > ServiceUnavailable {
 			return fmt.Errorf("WithRefusal: want TooManyRequests or ServiceUnavailable, got Refusal(%d)", r)
 		}
-		c.refusal = r
+		s.refusal = r
 		return nil
 	})
 }
@@ -156,11 +129,11 @@ func WithRefusal(r Refusal) Option {
 // times. Without any, the gate does not read the clock for a call that is
 // admitted at once.
 func WithOnEvent(f func(context.Context, Event)) Option {
-	return optionFunc(func(c *config) error {
+	return optionFunc(func(s *settings) error {
 		if f == nil {
 			return fmt.Errorf("WithOnEvent: want a function, got nil")
 		}
-		c.observers = append(c.observers, onEvent(f))
+		s.observers = append(s.observers, registered{onEvent(f), ObserveAll | ObserveFixed})
 		return nil
 	})
 }
@@ -170,8 +143,8 @@ func WithOnEvent(f func(context.Context, Event)) Option {
 // true number and may be above the limit. Events and snapshots are marked. The
 // default is off; see also [Gate.SetDryRun].
 func WithDryRun() Option {
-	return optionFunc(func(c *config) error {
-		c.dryRun = true
+	return optionFunc(func(s *settings) error {
+		s.dryRun = true
 		return nil
 	})
 }
@@ -182,14 +155,14 @@ func WithDryRun() Option {
 // reserves add up and must leave at least one unit of the limit to all. When
 // the limit is lowered later the reserves give way to that unit.
 func WithReserve(p Priority, units int64) Option {
-	return optionFunc(func(c *config) error {
+	return optionFunc(func(s *settings) error {
 		if p != Normal && p != Critical {
 			return fmt.Errorf("WithReserve: want Normal or Critical, got Priority(%d)", p)
 		}
 		if units < 0 || units > MaxLimit {
 			return fmt.Errorf("WithReserve: want 0 to %d units, got %d", int64(MaxLimit), units)
 		}
-		c.reserve[p.level()] = units
+		s.reserve[p.level()] = units
 		return nil
 	})
 }
@@ -200,11 +173,11 @@ func WithReserve(p Priority, units int64) Option {
 // and for calls without a key, there is no cap. It is an error if n is not
 // above 0.
 func WithKeyLimit(n int64) Option {
-	return optionFunc(func(c *config) error {
+	return optionFunc(func(s *settings) error {
 		if n <= 0 {
 			return fmt.Errorf("WithKeyLimit: want a limit above 0, got %d", n)
 		}
-		c.keyLimit = n
+		s.keyLimit = n
 		return nil
 	})
 }
@@ -213,11 +186,11 @@ func WithKeyLimit(n int64) Option {
 // and at most 1, rounded down but at least 1. It follows the limit when that
 // changes. With both given the lower cap counts.
 func WithKeyShare(share float64) Option {
-	return optionFunc(func(c *config) error {
+	return optionFunc(func(s *settings) error {
 		if !(share > 0 && share <= 1) {
 			return fmt.Errorf("WithKeyShare: want a share above 0 and at most 1, got %v", share)
 		}
-		c.keyShare = share
+		s.keyShare = share
 		return nil
 	})
 }
@@ -226,11 +199,11 @@ func WithKeyShare(share float64) Option {
 // event of kind [EventMaxHold]. It takes nothing away from the holder. By
 // default no lease is reported. It is an error if d is not above 0.
 func WithMaxHold(d time.Duration) Option {
-	return optionFunc(func(c *config) error {
+	return optionFunc(func(s *settings) error {
 		if d <= 0 {
 			return fmt.Errorf("WithMaxHold: want a time above 0, got %s", d)
 		}
-		c.maxHold = d
+		s.maxHold = d
 		return nil
 	})
 }
@@ -245,11 +218,11 @@ func WithMaxHold(d time.Duration) Option {
 // concurrent use. What it returns is treated as Call.Cost is: zero or less
 // counts as 1, more than the limit runs alone.
 func WithCost(f func(Call) int64) Option {
-	return optionFunc(func(c *config) error {
+	return optionFunc(func(s *settings) error {
 		if f == nil {
 			return fmt.Errorf("WithCost: want a function, got nil")
 		}
-		c.cost = f
+		s.cost = f
 		return nil
 	})
 }

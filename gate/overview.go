@@ -6,16 +6,16 @@ package gate
 func (g *Gate) Overview() Snapshot {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.numbers()
+	return g.overviewLocked()
 }
 
-// numbers is what can be said of the gate without its holders. The lock is held.
-func (g *Gate) numbers() Snapshot {
+// overviewLocked is what can be said of the gate without its holders.
+func (g *Gate) overviewLocked() Snapshot {
 	s := Snapshot{
 		Name: g.name, Limit: g.limit, InFlight: g.inFlight + g.passing,
-		Waiting: g.queue.total, MaxWaiting: g.maxWaiting(), MaxWait: g.config.maxWait,
+		Waiting: g.queue.total, MaxWaiting: g.maxWaitingLocked(), MaxWait: g.settings.Load().maxWait,
 		Draining: g.draining, DryRun: g.dryRun,
-		Totals: g.exportTotals(), Keys: len(g.keys),
+		Totals: g.totalsLocked(), Keys: len(g.keys),
 		ObserverPanics: g.observerPanics.Load(),
 	}
 	for l, n := range g.queue.length {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Policy maps routes to gates. It is an [Admitter], never changes, and is safe
@@ -18,104 +19,42 @@ type Policy struct {
 
 // plan is what a policy does with the calls of a pattern.
 type plan struct {
-	admitter    Admitter // nil: exempt
+	gate        *Gate  // the one gate,
+	chain       *chain // or several; without either the calls are exempt
 	priority    Priority
 	setPriority bool
 	cost        int64
 	stream      StreamMode
 }
 
-// StreamMode says when a stream holds its place in the gate.
-type StreamMode uint8
+func (pl *plan) exempts() bool { return pl == nil || pl.gate == nil && pl.chain == nil }
 
-// The modes of a stream.
-const (
-	// HoldStream holds the place from the stream's beginning to its end.
-	HoldStream StreamMode = iota
-	// HoldOpening holds it until the first response message is sent: for an
-	// expensive start with a cheap tail.
-	HoldOpening
-	// HoldMessage takes a place for each message that is received, until the
-	// next one is asked for: an idle stream holds nothing.
-	HoldMessage
-)
-
-// String returns "hold_stream", "hold_opening" or "hold_message".
-func (m StreamMode) String() string {
-	switch m {
-	case HoldOpening:
-		return "hold_opening"
-	case HoldMessage:
-		return "hold_message"
-	default:
-		return "hold_stream"
+// apply gives the call what the rule says of it.
+func (pl *plan) apply(call *Call) {
+	if pl.setPriority {
+		call.Priority = pl.priority
 	}
-}
-
-// Rule is one line of a policy: see [Route] and [Exempt].
-type Rule struct {
-	patterns []string
-	gates    []*Gate
-	exempt   bool
-	plan     plan
-	err      error
-}
-
-// Route sends the calls of a pattern through the given gates, as in [Chain].
-//
-// A pattern is a whole route ("/orders.v1.OrderService/ListOpen"), the routes of
-// a service ("/orders.v1.OrderService/*"), of a package and those below it
-// ("/orders.*"), or all ("*"). The most specific pattern wins, wherever it stands.
-func Route(pattern string, gates ...*Gate) Rule {
-	return Rule{patterns: []string{pattern}, gates: gates}
-}
-
-// Exempt lets the calls of the patterns pass without a gate.
-func Exempt(patterns ...string) Rule {
-	return Rule{patterns: patterns, exempt: true}
-}
-
-// Priority gives the calls of the rule a priority, whatever they say
-// themselves. By default they keep their own, which is Normal.
-func (r Rule) Priority(p Priority) Rule {
-	if p < Low || p > Critical {
-		r.fail("Priority: want Low, Normal or Critical, got Priority(%d)", p)
-	}
-	r.plan.priority, r.plan.setPriority = p, true
-	return r
-}
-
-// Cost gives the calls of the rule a cost in units, above 0, unless they come
-// with one of their own. The default is 1.
-func (r Rule) Cost(units int64) Rule {
-	if units <= 0 {
-		r.fail("Cost: want a cost above 0, got %d", units)
-	}
-	r.plan.cost = units
-	return r
-}
-
-// Stream sets when the streams of the rule hold their place. The default is
-// HoldStream. Unary calls are not affected.
-func (r Rule) Stream(m StreamMode) Rule {
-	if m > HoldMessage {
-		r.fail("Stream: want HoldStream, HoldOpening or HoldMessage, got StreamMode(%d)", m)
-	}
-	r.plan.stream = m
-	return r
-}
-
-func (r *Rule) fail(format string, args ...any) {
-	if r.err == nil {
-		r.err = fmt.Errorf(format, args...)
+	if call.Cost <= 0 {
+		call.Cost = pl.cost
 	}
 }
 
 // DefaultExempt lists the patterns that are exempt unless a rule says
 // otherwise: health checks and reflection. A server must not be restarted for
 // being busy.
-func DefaultExempt() []string {
-	return []string{"/grpc.health.v1.Health/*", "/grpc.reflection.*"}
+func DefaultExempt() []string { return slices.Clone(defaultExempt[:]) }
+
+var defaultExempt = [...]string{"/grpc.health.v1.Health/*", "/grpc.reflection.*"}
+
+// ExemptByDefault reports whether a pattern of [DefaultExempt] matches the route.
+// It is for authors of hosts, for an [Admitter] that is no [Exempter].
+func ExemptByDefault(route string) bool {
+	for _, pattern := range defaultExempt {
+		if strings.HasPrefix(route, strings.TrimSuffix(pattern, "*")) {
+			return true
+		}
+	}
+	return false
 }
 
 // NewPolicy makes a policy of rules. Routes that no rule matches are exempt, and
@@ -130,10 +69,14 @@ func NewPolicy(rules ...Rule) (*Policy, error) {
 		return nil, errors.New("gate.NewPolicy: no rules")
 	}
 	p := &Policy{exact: make(map[string]*plan), prefix: make(map[string]*plan)}
+	var errs []error
 	for i, r := range rules {
 		if err := p.add(r); err != nil {
-			return nil, fmt.Errorf("gate.NewPolicy: rule %d: %w", i+1, err)
+			errs = append(errs, fmt.Errorf("gate.NewPolicy: rule %d: %w", i+1, err))
 		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
 	}
 	for _, pattern := range DefaultExempt() {
 		_ = p.put(pattern, &plan{}) // a rule with this pattern stays
@@ -145,29 +88,34 @@ func (p *Policy) add(r Rule) error {
 	if len(r.patterns) == 0 {
 		return errors.New("Exempt: no patterns")
 	}
-	if r.err != nil {
-		return fmt.Errorf("pattern %q: %w", r.patterns[0], r.err)
-	}
+	errs := []error{r.err}
 	pl := r.plan
 	if !r.exempt {
-		a, err := newChain(r.gates)
-		if err != nil {
-			return fmt.Errorf("pattern %q: %w", r.patterns[0], err)
+		c, err := newChain(r.gates)
+		if err == nil {
+			err = p.addGates(r.gates)
 		}
-		if err := p.addGates(r.gates); err != nil {
-			return fmt.Errorf("pattern %q: %w", r.patterns[0], err)
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case len(c.gates) == 1:
+			pl.gate = c.gates[0]
+		default:
+			pl.chain = c
 		}
-		pl.admitter = a
 	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("pattern %q: %w", r.patterns[0], err)
+	}
+	errs = errs[:0]
 	for _, pattern := range r.patterns {
-		if err := checkPattern(pattern); err != nil {
-			return err
+		err := checkPattern(pattern)
+		if err == nil {
+			err = p.put(pattern, &pl)
 		}
-		if err := p.put(pattern, &pl); err != nil {
-			return err
-		}
+		errs = append(errs, err)
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func (p *Policy) addGates(gates []*Gate) error {
@@ -191,20 +139,25 @@ func (p *Policy) Gates() []*Gate { return slices.Clone(p.gates) }
 // Acquire sends the call through the gates of its route. For an exempt route it
 // returns the zero Lease.
 func (p *Policy) Acquire(ctx context.Context, call Call) (Lease, error) {
-	pl := p.lookup(call.Route)
-	if pl == nil || pl.admitter == nil {
-		return Lease{}, nil
-	}
-	if pl.setPriority {
-		call.Priority = pl.priority
-	}
-	if call.Cost <= 0 {
-		call.Cost = pl.cost
-	}
-	return pl.admitter.Acquire(ctx, call)
+	return p.AcquireCall(ctx, &call)
 }
 
-// StreamMode says when a stream of the route holds its place.
+// AcquireCall is [Policy.Acquire] without a copy of the call, for authors of hosts;
+// see [Gate.AcquireCall]. It sets the priority and the cost that the rule of the
+// route has.
+func (p *Policy) AcquireCall(ctx context.Context, call *Call) (Lease, error) {
+	pl := p.lookup(call.Route)
+	if pl.exempts() {
+		return Lease{}, nil
+	}
+	pl.apply(call)
+	if pl.gate != nil {
+		return pl.gate.acquire(ctx, call, ownWait)
+	}
+	return pl.chain.acquire(ctx, call)
+}
+
+// StreamMode returns when a stream of the route holds its lease.
 func (p *Policy) StreamMode(route string) StreamMode {
 	if pl := p.lookup(route); pl != nil {
 		return pl.stream
@@ -213,7 +166,4 @@ func (p *Policy) StreamMode(route string) StreamMode {
 }
 
 // Exempts reports whether calls of the route pass without a gate.
-func (p *Policy) Exempts(route string) bool {
-	pl := p.lookup(route)
-	return pl == nil || pl.admitter == nil
-}
+func (p *Policy) Exempts(route string) bool { return p.lookup(route).exempts() }

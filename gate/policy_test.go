@@ -186,7 +186,12 @@ func TestBadPoliciesAreErrorsThatNameThePatternAndTheValue(t *testing.T) {
 		{[]gate.Rule{gate.Route("/a/b", g).Priority(7)},
 			`gate.NewPolicy: rule 1: pattern "/a/b": Priority: want Low, Normal or Critical, got Priority(7)`},
 		{[]gate.Rule{gate.Route("/a/b", g).Cost(0).Priority(9)},
-			`gate.NewPolicy: rule 1: pattern "/a/b": Cost: want a cost above 0, got 0`},
+			`gate.NewPolicy: rule 1: pattern "/a/b": Cost: want a cost above 0, got 0` + "\n" +
+				`Priority: want Low, Normal or Critical, got Priority(9)`},
+		{[]gate.Rule{gate.Route("/a/b"), good, gate.Exempt("b", "c")},
+			`gate.NewPolicy: rule 1: pattern "/a/b": no gates` + "\n" +
+				`gate.NewPolicy: rule 3: pattern "b": must be * or begin with /` + "\n" +
+				`pattern "c": must be * or begin with /`},
 		{[]gate.Rule{gate.Route("/a/b", g).Stream(3)},
 			`gate.NewPolicy: rule 1: pattern "/a/b": Stream: want HoldStream, HoldOpening or HoldMessage, got StreamMode(3)`},
 		{[]gate.Rule{gate.Route("", g)}, `gate.NewPolicy: rule 1: pattern "": is empty`},

@@ -7,111 +7,75 @@ import (
 
 // release gives back the lease with the given serial, if it has not been given
 // back yet.
-func (g *Gate) release(s *slot, serial uint64) {
+func (s *slot) release(serial uint64) {
+	g := s.gate
 	g.mu.Lock()
-	switch {
-	case s.serial != serial:
+	if s.serial != serial {
 		g.mu.Unlock()
-	case s.observed || s.state != slotHolding || s.outer.slot != nil || s.keyCost != 0 ||
-		g.queue.total != 0 || g.draining:
-		g.releaseSlow(s)
-	default:
-		g.inFlight -= s.cost
-		g.freeSlot(s)
-		g.mu.Unlock()
+		return
 	}
+	if s.state == slotHolding && !s.observed && !s.booked && g.queue.total == 0 && !g.draining {
+		g.inFlight -= s.cost
+		g.freeSlotLocked(s)
+		g.mu.Unlock()
+		return
+	}
+	var r released
+	g.releaseLocked(s, &r)
+	g.mu.Unlock()
+	r.conclude(g)
 }
 
-// releaseSlow is release for a slot that somebody has an interest in. It is
-// called with the lock held and releases it.
-func (g *Gate) releaseSlow(s *slot) {
+// released is what is left to do after a release, once the lock is free.
+type released struct {
+	outer    Lease           // on the gate in front, in a chain
+	deferred []deferredEvent // about other calls
+
+	// What observers are told, if observed is set.
+	observed bool
+	ctx      context.Context
+	call     Call
+	numbers  numbers
+	since    int64
+	waited   time.Duration
+}
+
+// releaseLocked takes back the units of a slot, and hands them on.
+func (g *Gate) releaseLocked(s *slot, r *released) {
 	switch s.state {
 	case slotHolding:
 		g.inFlight -= s.cost
 	case slotWaiting: // let through by a dry run, and done before its turn came
 		g.queue.remove(s)
-		g.settle(s, 0)
+		g.settleLocked(s, 0)
 		g.inFlight -= s.cost
 	case slotPassing:
 		g.passing -= s.cost
 	}
-	g.unbookKey(s)
-	outer := s.outer
-	s.outer = Lease{}
-	ctx, observed, since := s.ctx, s.observed, s.since
-	var e Event
-	if observed {
-		e = g.event(EventRelease, &s.call)
-		e.Waited = s.waited
+	g.unbookKeyLocked(s)
+	if s.observed {
+		r.observed = true
+		r.ctx, r.call, r.since, r.waited = s.ctx, s.call, s.since, s.waited
+		r.numbers = g.numbersLocked()
 	}
-	g.freeSlot(s)
-	g.dispatch()
-	// Deferred, so that not even an observer that ends the goroutine keeps
-	// the gates in front of this one from getting their units back.
-	defer outer.Release()
-	g.unlock()
-	if observed {
-		e.Held = time.Duration(g.now() - since)
-		g.emit(ctx, &e)
-	}
+	r.outer = s.outer
+	s.outer, s.chain, s.booked = Lease{}, nil, false
+	g.freeSlotLocked(s)
+	g.dispatchLocked()
+	r.deferred, g.deferred = g.deferred, nil
 }
 
-// unlock releases the lock, then tells what a dry run decided under it.
-func (g *Gate) unlock() {
-	if len(g.deferred) == 0 {
-		g.mu.Unlock()
+// conclude tells the observers, and gives back the lease on the gate in front.
+func (r *released) conclude(g *Gate) {
+	// Deferred, so that it happens even if an observer ends the goroutine.
+	defer r.outer.Release()
+	for i := range r.deferred {
+		g.emit(r.deferred[i].ctx, &r.deferred[i].event)
+	}
+	if !r.observed {
 		return
 	}
-	deferred := g.deferred
-	g.deferred = nil
-	g.mu.Unlock()
-	for _, d := range deferred {
-		g.emit(d.ctx, &d.event)
-	}
-}
-
-// unlockOr is unlock for a goroutine that has a slot to look after: giveUp does so
-// if an observer ends the goroutine.
-func (g *Gate) unlockOr(giveUp func()) {
-	if len(g.deferred) == 0 {
-		g.mu.Unlock()
-		return
-	}
-	returned := false
-	defer func() {
-		if !returned {
-			giveUp()
-		}
-	}()
-	g.unlock()
-	returned = true
-}
-
-// deferredEvent is an event that came up while the lock was held, for the call
-// that ctx belongs to.
-type deferredEvent struct {
-	ctx   context.Context
-	event Event
-}
-
-// event begins an event with the gate's numbers of this moment. The lock is
-// held.
-func (g *Gate) event(kind EventKind, call *Call) Event {
-	return Event{
-		Kind: kind, Gate: g.name, Call: *call, DryRun: g.dryRun,
-		InFlight: g.inFlight + g.passing, Waiting: g.queue.total, Limit: g.limit,
-	}
-}
-
-// emitHeld tells of a decision that gave a lease. An observer that ends the
-// goroutine keeps the caller from ever seeing the lease, so it is given back.
-func (g *Gate) emitHeld(ctx context.Context, e *Event, lease Lease) {
-	returned := false
-	defer func() {
-		if !returned {
-			lease.Release()
-		}
-	}()
-	g.emit(ctx, e)
-	returned = true
+	e := r.numbers.event(g, EventRelease, &r.call)
+	e.Waited, e.Held = r.waited, time.Duration(g.now()-r.since)
+	g.emit(r.ctx, &e)
 }

@@ -17,54 +17,64 @@ const (
 )
 
 // slot is one call at a gate: first perhaps in the queue, then as a holder. A
-// gate reuses its slots, so there are as many as calls were ever at the gate at
-// once. All fields are guarded by the gate's lock unless they say otherwise.
+// gate reuses its slots. All fields are guarded by the gate's lock unless they say
+// otherwise. Those that each call touches stand at the front, in one line of the
+// cache.
 type slot struct {
 	gate *Gate // never changes
 
-	// serial is that of the lease on this slot, 0 if there is none. It is
+	// serial is the serial of the lease on this slot, 0 if there is none. It is
 	// unique within the gate and rises in the order of admission.
 	serial uint64
+	cost   int64 // units taken: want, clamped to the room of its level
 	state  slotState
 	reason Reason // of slotRefused, and of a dry run's decision
+	// noted says that ctx, or one of the fields from observed to waited, is set,
+	// which most slots of a gate without observers never need.
+	noted    bool
+	observed bool
+	reported bool // as held too long
+	booked   bool // keyCost or outer is set
+	next     *slot
+	prev     *slot           // both in the queue; next also in the list of free slots
+	ctx      context.Context // kept for observers and call.Caller
 
 	call    Call
 	level   int
-	want    int64 // units asked for, at least 1
-	cost    int64 // units taken: want, clamped to the room of its level
-	keyCost int64 // units booked on call.Key
+	want    int64         // units asked for, at least 1
+	keyCost int64         // units booked on call.Key
+	since   int64         // when it began to wait, then to hold; 0 if not known
+	waited  time.Duration // until it was admitted
 
-	// noted says that one of the following is set, which most slots of a gate
-	// without observers never need.
-	noted    bool
-	ctx      context.Context // kept for observers and call.Caller
-	observed bool
-	reported bool  // as held too long
-	since    int64 // when it began to wait, then to hold; 0 if not known
-	waited   time.Duration
-
-	// outer is the lease on the gate in front of this one in a chain, which
-	// is given back after this one. Only the goroutine that acquires writes
-	// it, before the lease on this slot is known to anybody.
+	// outer is the lease on the gate in front of this one in a chain, which is
+	// given back after this one. Only the goroutine that acquires writes it and
+	// chain, before the lease on this slot is known to anybody.
 	outer Lease
+	chain *chain
 
-	prev, next *slot // in the queue; next also in the free list
-	end        int   // where it is in the queue's ends
+	end   int // where it is in the queue's ends
+	index int // where it is in the gate's slots
 
-	// ready wakes the waiting goroutine; it has room for the one message of
-	// a wait, so that the sender never blocks. It is made when the slot first
-	// waits.
+	// ready wakes the waiting goroutine. It has room for the one message of a
+	// wait, so that the sender never blocks. It is made when the slot first waits
+	// in an era.
 	ready chan struct{}
+	era   era
 }
 
-// takeSlot returns a free slot with the call filled in. The lock is held.
-func (g *Gate) takeSlot(call *Call, level int, want int64) *slot {
+// minSpare is how many free slots a gate keeps in any case. It drops what it needed
+// once, at a peak: while more than that are free, and more than three of four.
+const minSpare = 64
+
+// takeSlotLocked returns a free slot with the call filled in.
+func (g *Gate) takeSlotLocked(call *Call, level int, want int64) *slot {
 	s := g.free
 	if s == nil {
-		s = &slot{gate: g}
+		s = &slot{gate: g, index: len(g.slots)}
 		g.slots = append(g.slots, s)
 	} else {
 		g.free = s.next
+		g.spare--
 	}
 	s.call = *call
 	s.level = level
@@ -73,36 +83,56 @@ func (g *Gate) takeSlot(call *Call, level int, want int64) *slot {
 	return s
 }
 
-// freeSlot makes a slot available again. The lock is held. The strings of the
-// call stay until the slot's next use: clearing them would cost more than the
-// bounded memory is worth.
-func (g *Gate) freeSlot(s *slot) {
+// freeSlotLocked makes a slot available again. Nothing of its call is kept.
+func (g *Gate) freeSlotLocked(s *slot) {
 	if s.noted {
 		s.noted = false
 		s.ctx = nil
-		s.call.Caller = nil
 		s.observed = false
 		s.reported = false
 		s.since = 0
 		s.waited = 0
 	}
+	s.call = Call{}
 	s.serial = 0
 	s.state = slotFree
 	s.next = g.free
 	g.free = s
+	g.spare++
+	if g.spare > minSpare {
+		g.shedSlotsLocked()
+	}
 }
 
-// note keeps what is only needed if somebody asks about the call: an observer,
-// a Snapshot, the scan for leases held too long. The lock is held.
-func (g *Gate) note(s *slot, ctx context.Context, now int64, observed bool) {
+// shedSlotsLocked drops free slots until there are no more than the gate needs.
+func (g *Gate) shedSlotsLocked() {
+	for g.spare > minSpare && 4*g.spare > 3*len(g.slots) {
+		s := g.free
+		g.free = s.next
+		g.spare--
+		last := len(g.slots) - 1
+		moved := g.slots[last]
+		g.slots[s.index] = moved
+		moved.index = s.index
+		g.slots[last] = nil
+		g.slots = g.slots[:last]
+	}
+	if cap(g.slots) > 4*max(len(g.slots), minSpare) {
+		g.slots = append(make([]*slot, 0, 2*len(g.slots)), g.slots...)
+	}
+}
+
+// noteLocked keeps what is only needed if somebody asks about the call: an observer,
+// a Snapshot, the scan for leases held too long.
+func (g *Gate) noteLocked(ctx context.Context, s *slot, a *arrival) {
 	s.noted = true
 	s.ctx = ctx
-	s.since = now
-	s.observed = observed
+	s.since = a.now.at
+	s.observed = a.observed
 }
 
-// hold makes s a holder of cost units. The lock is held.
-func (g *Gate) hold(s *slot, cost int64) {
+// holdLocked makes s a holder of cost units.
+func (g *Gate) holdLocked(s *slot, cost int64) {
 	g.serial++
 	s.serial = g.serial
 	s.state = slotHolding

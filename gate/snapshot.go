@@ -31,16 +31,6 @@ type Snapshot struct {
 	ObserverPanics uint64 `json:"observer_panics"`
 }
 
-// Totals counts decisions. In a dry run these are the ones that would have been
-// made.
-type Totals struct {
-	Accepted        uint64            `json:"accepted"`
-	RejectedBusy    uint64            `json:"rejected_busy"`
-	RejectedTimeout uint64            `json:"rejected_timeout"`
-	Abandoned       uint64            `json:"abandoned"`
-	ByReason        map[Reason]uint64 `json:"by_reason"` // rejections; reasons that never came up are left out
-}
-
 // Holder is a lease that has not been released.
 type Holder struct {
 	Call Call `json:"-"`
@@ -61,40 +51,6 @@ type Holder struct {
 	Passing bool `json:"passing,omitempty"`
 }
 
-// totals are the counters behind [Totals], guarded by the gate's lock.
-type totals struct {
-	unaccepted uint64 // serials that were not given to accepted calls
-	abandoned  uint64
-	rejected   [reasons]uint64
-}
-
-// accepts is the number of accepted calls: each has a serial of its own, so that
-// admission need not count them apart. The lock is held.
-func (g *Gate) accepts() uint64 { return g.serial - g.totals.unaccepted }
-
-func (t *totals) allRejected() (n uint64) {
-	for _, r := range t.rejected {
-		n += r
-	}
-	return n
-}
-
-func (g *Gate) exportTotals() Totals {
-	out := Totals{Accepted: g.accepts(), Abandoned: g.totals.abandoned, ByReason: map[Reason]uint64{}}
-	for r, n := range g.totals.rejected {
-		if n == 0 {
-			continue
-		}
-		out.ByReason[Reason(r)] = n
-		if Reason(r).decision() == RejectedTimeout {
-			out.RejectedTimeout += n
-		} else {
-			out.RejectedBusy += n
-		}
-	}
-	return out
-}
-
 // heldBy is a holder together with what is needed to complete it without the
 // gate's lock.
 type heldBy struct {
@@ -110,9 +66,9 @@ func (g *Gate) Snapshot() Snapshot {
 	now := g.now()
 	g.mu.Lock()
 	g.clocked.Store(true)
-	g.setPlain()
-	s := g.numbers()
-	held := g.holders(now)
+	g.setDutiesLocked()
+	s := g.overviewLocked()
+	held := g.holdersLocked(now)
 	g.mu.Unlock()
 
 	slices.SortFunc(held, func(a, b heldBy) int { return cmp.Compare(a.serial, b.serial) })
@@ -125,15 +81,15 @@ func (g *Gate) Snapshot() Snapshot {
 	return s
 }
 
-// holders copies the leases that are out. The lock is held.
-func (g *Gate) holders(now int64) []heldBy {
+// holdersLocked copies the leases that are held.
+func (g *Gate) holdersLocked(now int64) []heldBy {
 	var held []heldBy
 	for _, s := range g.slots {
 		if s.serial == 0 {
 			continue
 		}
 		if s.since == 0 {
-			g.note(s, s.ctx, now, s.observed)
+			s.noted, s.since = true, now
 		}
 		held = append(held, heldBy{
 			Holder: Holder{
@@ -144,47 +100,4 @@ func (g *Gate) holders(now int64) []heldBy {
 		})
 	}
 	return held
-}
-
-// watchHold sees to it that a scan for leases held too long runs within the
-// given time. It does nothing without [WithMaxHold]. The lock is held.
-func (g *Gate) watchHold(within time.Duration) {
-	if g.config.maxHold == 0 || g.scanning {
-		return
-	}
-	g.scanning = true
-	if g.holdScan == nil {
-		g.holdScan = time.AfterFunc(within, g.reportHolders)
-	} else {
-		g.holdScan.Reset(within)
-	}
-}
-
-// reportHolders tells of each lease that has been held for too long, once, and
-// comes back when the next one may be.
-func (g *Gate) reportHolders() {
-	now := g.now()
-	g.mu.Lock()
-	g.scanning = false
-	next := time.Duration(-1)
-	for _, s := range g.slots {
-		if s.serial == 0 || s.reported || s.since == 0 {
-			continue
-		}
-		held := time.Duration(now - s.since)
-		if left := g.config.maxHold - held; left > 0 {
-			if next < 0 || left < next {
-				next = left
-			}
-			continue
-		}
-		s.reported = true
-		e := g.event(EventMaxHold, &s.call)
-		e.Waited, e.Held = s.waited, held
-		g.deferred = append(g.deferred, deferredEvent{s.ctx, e})
-	}
-	if next >= 0 {
-		g.watchHold(next)
-	}
-	g.unlock()
 }

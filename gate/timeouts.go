@@ -18,7 +18,7 @@ import (
 // proxy is not above 0, or if a does not say which gates it has, by a method
 // Gates() []*Gate as [*Gate], [*Policy] and the value of [Chain] have it.
 func CheckTimeouts(a Admitter, handler, proxy time.Duration) error {
-	has, ok := a.(interface{ Gates() []*Gate })
+	has, ok := AdmitterAs[GateLister](a)
 	switch {
 	case !ok:
 		return fmt.Errorf("gate.CheckTimeouts: a %T does not say which gates it has", a)
@@ -31,8 +31,8 @@ func CheckTimeouts(a Admitter, handler, proxy time.Duration) error {
 	var name string
 	var wait time.Duration
 	for _, g := range has.Gates() {
-		if g.config.maxWait > wait {
-			name, wait = g.name, g.config.maxWait
+		if maxWait := g.settings.Load().maxWait; maxWait > wait {
+			name, wait = g.name, maxWait
 		}
 	}
 	if handler < proxy-wait { // no sum that could overflow

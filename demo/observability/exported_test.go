@@ -62,7 +62,7 @@ func scrape(t *testing.T) exported {
 // onHeldTooLong is an observer that closes the channel.
 type onHeldTooLong chan struct{}
 
-func (onHeldTooLong) Enabled(context.Context) bool { return true }
+func (onHeldTooLong) Interest(context.Context) gate.Interest { return gate.ObserveTrouble }
 
 func (c onHeldTooLong) OnEvent(_ context.Context, e gate.Event) {
 	if e.Kind == gate.EventMaxHold {

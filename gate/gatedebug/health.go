@@ -62,9 +62,9 @@ type lastRejection struct {
 	after atomic.Int64 // nanoseconds from base to it and one more; 0: there was none
 }
 
-func (*lastRejection) Enabled(context.Context) bool { return false }
-func (*lastRejection) ObservesPressure() bool       { return true }
-func (*lastRejection) PressureOnly() bool           { return true }
+func (*lastRejection) Interest(context.Context) gate.Interest {
+	return gate.ObserveTrouble | gate.ObserveFixed
+}
 
 func (l *lastRejection) OnEvent(_ context.Context, e gate.Event) {
 	if e.Decision.Rejected() && !e.DryRun && e.Reason != gate.ReasonKeyLimit {

@@ -34,12 +34,12 @@ func TestClosedTabCostsNothing(t *testing.T) {
 		p := newPage([]*gate.Gate{db})
 		w := p.hub.watches[0]
 		time.Sleep(time.Hour)
-		if n, runs, kept := p.hub.count(); n != 0 || runs || kept || w.Enabled(t.Context()) {
+		if n, runs, kept := p.hub.count(); n != 0 || runs || kept || w.Interest(t.Context()) == gate.ObserveAll {
 			t.Errorf("nobody has watched yet: %d samples, runs %v, kept %v", n, runs, kept)
 		}
 
 		v := join(t, p, "db")
-		if !w.Enabled(t.Context()) {
+		if w.Interest(t.Context()) != gate.ObserveAll {
 			t.Error("the gate of a viewer does not tell of its calls")
 		}
 		time.Sleep(2500 * time.Millisecond)
@@ -47,7 +47,7 @@ func TestClosedTabCostsNothing(t *testing.T) {
 			t.Errorf("want 3 samples, got %d", n)
 		}
 		p.hub.leave(v)
-		if w.Enabled(t.Context()) {
+		if w.Interest(t.Context()) == gate.ObserveAll {
 			t.Error("calls that are admitted at once are still told of")
 		}
 		time.Sleep(grace + time.Second)

@@ -10,7 +10,7 @@ import (
 )
 
 // watch is the observer of one gate. Unless somebody has the gate open on the
-// page it hears of calls in trouble only; see [gate.PressureObserver].
+// page it hears of calls in trouble only; see [gate.ObserveTrouble].
 type watch struct {
 	gate    *gate.Gate
 	index   int // on the page
@@ -44,9 +44,12 @@ func attach(g *gate.Gate, index, keep int, traceID func(context.Context) string)
 	return w
 }
 
-func (w *watch) Enabled(context.Context) bool { return w.open.Load() > 0 }
-
-func (w *watch) ObservesPressure() bool { return true }
+func (w *watch) Interest(context.Context) gate.Interest {
+	if w.open.Load() > 0 {
+		return gate.ObserveAll
+	}
+	return gate.ObserveTrouble
+}
 
 func (w *watch) OnEvent(ctx context.Context, e gate.Event) {
 	if e.Kind != gate.EventDecision {

@@ -47,8 +47,8 @@ func BenchmarkAggregatedParallel(b *testing.B) {
 
 type idle struct{}
 
-func (idle) Enabled(context.Context) bool        { return true }
-func (idle) OnEvent(context.Context, gate.Event) {}
+func (idle) Interest(context.Context) gate.Interest { return gate.ObserveAll }
+func (idle) OnEvent(context.Context, gate.Event)    {}
 
 // BenchmarkCall is a call at a gate, with an observer that does nothing and with
 // a Logger in its place.

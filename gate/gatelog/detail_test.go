@@ -177,8 +177,14 @@ func TestObserverIsAddedOnce(t *testing.T) {
 		var out lines
 		log := out.logger(gatelog.WithSampleRate(1))
 		g := gate.Must(gate.New("db", 2))
-		if !g.Observe(log) || g.Observe(log) || !g.Observe(new(lines).logger()) {
-			t.Error("want the first and the third to be added, and the second not")
+		other := new(lines).logger()
+		for i, want := range []struct {
+			observer *gatelog.Logger
+			added    bool
+		}{{log, true}, {log, false}, {other, true}} {
+			if present, added := g.Observe(want.observer); added != want.added || present != gate.Observer(want.observer) {
+				t.Errorf("observer %d: added %v, want %v", i+1, added, want.added)
+			}
 		}
 		lease, err := g.Acquire(t.Context(), gate.Call{Route: "/a", Caller: caller{}})
 		if err != nil {

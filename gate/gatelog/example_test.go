@@ -50,7 +50,7 @@ func ExampleLogger_OnEvent() {
 	db := gate.Must(gate.New("orders-db", 16, gate.WithOnEvent(log.OnEvent)))
 
 	reports := gate.Must(gate.New("reports", 2)) // a gate that exists already
-	added := reports.Observe(log)
+	_, added := reports.Observe(log)
 	fmt.Println(db.Name(), added)
 	// Output: orders-db true
 }

@@ -46,12 +46,17 @@ func New(log *slog.Logger, opts ...Option) *Logger {
 	return l
 }
 
-// Enabled reports whether events are wanted: until Close. It makes a Logger a
+// Interest is everything until Close, then nothing. It makes a Logger a
 // [gate.Observer].
-func (l *Logger) Enabled(context.Context) bool { return !l.closed.Load() }
+func (l *Logger) Interest(context.Context) gate.Interest {
+	if l.closed.Load() {
+		return gate.ObserveNothing
+	}
+	return gate.ObserveAll
+}
 
-// Same keeps a gate from being observed twice by the same Logger; see
-// [gate.Gate.Observe].
+// Same makes a Logger a [gate.UniqueObserver], so that it observes a gate only
+// once.
 func (l *Logger) Same(o gate.Observer) bool { return o == gate.Observer(l) }
 
 // OnEvent counts an event, and writes it if it is in the sample or in a burst.

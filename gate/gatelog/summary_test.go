@@ -107,8 +107,8 @@ func TestCloseWritesTheRestAndLeavesNothing(t *testing.T) {
 		}
 		out.expect(t, `level=INFO msg="gate summary" gate=db route=/a accepted=5 rejected=0 abandoned=0 waited_ms_mean=0 waited_ms_p95=0 waited_ms_max=0 peak_in_flight=3 limit=16 interval_s=1`)
 		send(log, 5, accepted("/a"))
-		if log.Enabled(t.Context()) {
-			t.Error("enabled after Close")
+		if log.Interest(t.Context()) != gate.ObserveNothing {
+			t.Error("wants events after Close")
 		}
 		time.Sleep(time.Hour)
 		log.Close()

@@ -32,7 +32,7 @@ func attachMetrics(gates []*gate.Gate, c config) error {
 	var errs []error
 	for _, g := range gates {
 		m := &gateMetrics{provider: c.meters, instruments: in, routes: newRoutes(g.Name(), c.maxRoutes)}
-		if g.Observe(m) {
+		if _, added := g.Observe(m); added {
 			errs = append(errs, in.watch(g))
 		}
 	}
@@ -63,8 +63,13 @@ func (in *instruments) watch(g *gate.Gate) error {
 	return nil
 }
 
-// Enabled is false without an SDK: then the gate does as if it had no observer.
-func (m *gateMetrics) Enabled(ctx context.Context) bool { return m.enabled(ctx) }
+// Interest is nothing without an SDK: then the gate does as if it had no observer.
+func (m *gateMetrics) Interest(ctx context.Context) gate.Interest {
+	if m.enabled(ctx) {
+		return gate.ObserveAll
+	}
+	return gate.ObserveNothing
+}
 
 // OnEvent records the event. The context is passed on for the exemplars, except
 // for calls that were admitted at once: they are the many, and as examples of who
@@ -90,7 +95,7 @@ func (m *gateMetrics) OnEvent(ctx context.Context, e gate.Event) {
 }
 
 // Same reports whether o counts for the same provider, so that a gate that is
-// used in two places is counted once: see [gate.Gate.Observe].
+// used in two places is counted once: see [gate.UniqueObserver].
 func (m *gateMetrics) Same(o gate.Observer) bool {
 	other, ok := o.(*gateMetrics)
 	// The global provider of the time before an SDK was set is another than

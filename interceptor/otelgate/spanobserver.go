@@ -18,40 +18,31 @@ import (
 type spanObserver struct {
 	bare    atomic.Bool
 	tracers atomic.Pointer[trace.TracerProvider] // nil: that of the current span
-
-	// first is the one that the gate had already. Same sets it.
-	first *spanObserver
 }
 
 // observeSpans returns the gate's spanObserver, which it adds if need be.
 func observeSpans(g *gate.Gate, tracers trace.TracerProvider) *spanObserver {
-	s := &spanObserver{}
-	if !g.Observe(s) {
-		s = s.first
-	}
+	present, _ := g.Observe(&spanObserver{})
+	s := present.(*spanObserver)
 	if tracers != nil {
 		s.tracers.CompareAndSwap(nil, &tracers)
 	}
 	return s
 }
 
-// Same is true of all spanObservers. This is how the one that a gate has makes
-// itself known to the one that was to be added.
-func (s *spanObserver) Same(o gate.Observer) bool {
-	other, ok := o.(*spanObserver)
-	if ok {
-		other.first = s
-	}
+// Same reports whether other is a spanObserver, too: a gate needs one.
+func (s *spanObserver) Same(other gate.Observer) bool {
+	_, ok := other.(*spanObserver)
 	return ok
 }
 
-// Enabled reports whether every call is to be told of.
-func (s *spanObserver) Enabled(ctx context.Context) bool {
-	return s.bare.Load() && trace.SpanFromContext(ctx).IsRecording()
+// Interest is trouble at least, so that the observer hears of abandoned calls.
+func (s *spanObserver) Interest(ctx context.Context) gate.Interest {
+	if s.bare.Load() && trace.SpanFromContext(ctx).IsRecording() {
+		return gate.ObserveAll
+	}
+	return gate.ObserveTrouble
 }
-
-// ObservesPressure is true so that abandoned calls are told of in any case.
-func (*spanObserver) ObservesPressure() bool { return true }
 
 // OnEvent annotates the span with a decision.
 func (s *spanObserver) OnEvent(ctx context.Context, e gate.Event) {

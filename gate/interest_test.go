@@ -11,61 +11,61 @@ import (
 
 // recorder notes the events that it is told of.
 type recorder struct {
-	enabled bool
+	interest Interest
+	asked    int
 
 	mu     sync.Mutex
 	events []string
 }
 
-func (r *recorder) Enabled(context.Context) bool { return r.enabled }
+func (r *recorder) Interest(context.Context) Interest {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked++
+	return r.interest
+}
+
 func (r *recorder) OnEvent(_ context.Context, e Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.events = append(r.events, e.Call.Route+" "+e.Kind.String()+" "+e.Decision.String())
 }
 
-// pressed is a recorder of trouble.
-type pressed struct {
-	*recorder
-	only bool
-}
-
-func (p pressed) ObservesPressure() bool { return true }
-func (p pressed) PressureOnly() bool     { return p.only }
-
-func TestPressureObserverHearsOfTroubleOnly(t *testing.T) {
+func TestObserversHearWhatInterestsThem(t *testing.T) {
 	all := []string{
 		"/holder decision accepted",
 		"/second decision rejected_busy",
 		"/timeout decision rejected_timeout",
 		"/gone decision abandoned",
+		"/ended decision abandoned",
+		"/holder max_hold ",
 		"/holder release ",
 		"/waits decision accepted", "/waits release ",
 	}
-	trouble := slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s[:7] == "/holder" })
+	trouble := slices.DeleteFunc(slices.Clone(all), func(s string) bool {
+		return s == "/holder decision accepted" || s == "/holder release "
+	})
+	// A call that had ended before it came is trouble only to those who hear all, or whom another
+	// observer's interest lets hear of it.
+	trouble = slices.DeleteFunc(trouble, func(s string) bool { return s == "/ended decision abandoned" })
 	for _, tc := range []struct {
-		name                    string
-		enabled, pressure, only bool
-		want                    []string
+		name     string
+		interest Interest
+		want     []string
 	}{
-		{"disabled", false, false, false, nil},
-		{"pressure", false, true, false, trouble},
-		{"pressure only", false, true, true, trouble},
-		{"enabled", true, false, false, all},
-		{"both", true, true, false, all},
+		{"nothing", ObserveNothing, nil},
+		{"nothing, ever", ObserveNothing | ObserveFixed, nil},
+		{"trouble", ObserveTrouble, trouble},
+		{"trouble, ever", ObserveTrouble | ObserveFixed, trouble},
+		{"all", ObserveAll, all},
+		{"all, ever", ObserveAll | ObserveFixed, all},
+		{"more than all", 77, all},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g := Must(New("db", 1, WithMaxWaiting(1)))
-				r := &recorder{enabled: tc.enabled}
-				if tc.pressure {
-					g.Observe(pressed{r, tc.only})
-				} else {
-					g.Observe(r)
-				}
-				if g.plain.Load() != tc.only {
-					t.Errorf("the shortest way is open: %v", g.plain.Load())
-				}
+				g := Must(New("db", 1, WithMaxWaiting(1), WithMaxHold(time.Hour)))
+				r := &recorder{interest: tc.interest}
+				g.Observe(r)
 				holder, err := g.Acquire(t.Context(), Call{Route: "/holder"})
 				if err != nil {
 					t.Fatal(err)
@@ -81,6 +81,10 @@ func TestPressureObserverHearsOfTroubleOnly(t *testing.T) {
 				if _, err := g.Acquire(ctx, Call{Route: "/gone"}); err == nil {
 					t.Fatal("a full gate took one more")
 				}
+				if _, err := g.Acquire(ctx, Call{Route: "/ended"}); err == nil {
+					t.Fatal("a call that has ended was admitted")
+				}
+				time.Sleep(2 * time.Hour)
 				time.AfterFunc(time.Millisecond, holder.Release)
 				lease, err := g.Acquire(t.Context(), Call{Route: "/waits"})
 				if err != nil {
@@ -90,21 +94,24 @@ func TestPressureObserverHearsOfTroubleOnly(t *testing.T) {
 				synctest.Wait()
 				r.mu.Lock()
 				defer r.mu.Unlock()
+				if fixed := tc.interest&ObserveFixed != 0; fixed != (r.asked == 1) {
+					t.Errorf("asked %d times, fixed is %v", r.asked, fixed)
+				}
 				slices.Sort(r.events)
-				slices.Sort(tc.want)
-				if !slices.Equal(r.events, tc.want) {
-					t.Errorf("got  %q\nwant %q", r.events, tc.want)
+				want := slices.Sorted(slices.Values(tc.want))
+				if !slices.Equal(r.events, want) {
+					t.Errorf("got  %q\nwant %q", r.events, want)
 				}
 			})
 		})
 	}
 }
 
-func TestPressureObserverInADryRun(t *testing.T) {
+func TestTroubleInADryRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := Must(New("db", 1, WithMaxWaiting(1), WithDryRun()))
-		r := &recorder{}
-		g.Observe(pressed{r, false})
+		r := &recorder{interest: ObserveTrouble}
+		g.Observe(r)
 		var leases []Lease
 		for _, route := range []string{"/free", "/queue", "/full"} {
 			lease, err := g.Acquire(t.Context(), Call{Route: route})

@@ -1,0 +1,135 @@
+package gate
+
+import (
+	"context"
+	"math"
+	"time"
+)
+
+// Acquire admits the call, lets it wait, or rejects it.
+//
+// The error is a [*Rejection] when the call is rejected, and ctx's own error when
+// ctx has ended or ends during the wait; then nothing is held. Otherwise the lease
+// must be released. It covers the call until then: ctx no longer affects it.
+func (g *Gate) Acquire(ctx context.Context, call Call) (Lease, error) {
+	return g.acquire(ctx, &call, ownWait)
+}
+
+// AcquireCall is [Gate.Acquire] without a copy of the call, for authors of hosts.
+// The call must not change until AcquireCall has returned; the gate keeps a copy.
+func (g *Gate) AcquireCall(ctx context.Context, call *Call) (Lease, error) {
+	return g.acquire(ctx, call, ownWait)
+}
+
+// TryAcquire is an Acquire that never waits and does not look at a context.
+func (g *Gate) TryAcquire(call Call) (Lease, error) {
+	return g.acquire(context.Background(), &call, wait{})
+}
+
+// Do acquires, runs f and releases, also if f panics or ends its goroutine. It
+// returns what f returns, or the error of [Gate.Acquire] without running f. The
+// context of f carries the lease; see [LeaseFromContext].
+func (g *Gate) Do(ctx context.Context, call Call, f func(context.Context) error) error {
+	lease, err := g.acquire(ctx, &call, ownWait)
+	if err != nil {
+		return err
+	}
+	defer lease.Release()
+	return f(NewContext(ctx, lease, g))
+}
+
+// wait is how long a call may wait at a gate.
+type wait struct {
+	most  time.Duration // besides the gate's own maximum: what is left of a chain's, 0 for TryAcquire
+	spent time.Duration // at the gates before this one in a chain
+}
+
+// ownWait is bounded by nothing but the gate's own maximum.
+var ownWait = wait{most: math.MaxInt64}
+
+// acquire is the way into the gate for every call. Most calls find room, and
+// nobody wants to hear of them: these take the fast path, which is all written out
+// here. The other ones are decided under the same lock, in decideLocked, and go on
+// in conclude.
+func (g *Gate) acquire(ctx context.Context, call *Call, w wait) (Lease, error) {
+	duties := g.duties.Load()
+	interest := Interest(duties & dutyInterest)
+	if duties&dutyAsk != 0 {
+		interest = max(interest, g.askAll(ctx))
+	}
+	if interest == ObserveAll || duties&dutySlow != 0 || ctx.Err() != nil {
+		return g.acquireWatched(ctx, call, w, interest)
+	}
+	want, level := max(call.Cost, 1), call.Priority.level()
+
+	g.mu.Lock()
+	if s := g.free; s != nil && g.queue.total == 0 && want <= g.fastRoom[level]-g.inFlight {
+		g.free = s.next
+		g.spare--
+		g.serial++
+		g.inFlight += want
+		lease := Lease{slot: s, serial: g.serial, inFlight: g.inFlight + g.passing, outcome: accepted}
+		s.serial = g.serial
+		s.state = slotHolding
+		s.cost = want
+		s.call = *call
+		if call.Caller != nil { // its Identify is given ctx
+			s.noted = true
+			s.ctx = ctx
+		}
+		g.mu.Unlock()
+		return lease, nil
+	}
+	a := arrival{level: level, want: want, wait: w, interest: interest}
+	g.decideLocked(ctx, call, &a)
+	g.mu.Unlock()
+	return g.conclude(ctx, call, &a)
+}
+
+// acquireWatched is acquire for a call of which an observer wants to hear in any
+// case, or about which there is more to find out than whether there is room.
+func (g *Gate) acquireWatched(ctx context.Context, call *Call, w wait, interest Interest) (Lease, error) {
+	a := arrival{level: call.Priority.level(), wait: w, interest: interest}
+	if err := ctx.Err(); err != nil {
+		a.err = err
+		a.observed = interest == ObserveAll
+		return Lease{}, g.abandon(ctx, call, &a)
+	}
+	set := g.settings.Load()
+	a.want = set.costOf(call)
+	switch {
+	case set.maxHold > 0:
+		a.now = g.moment() // of which a timer may be made
+	case interest == ObserveAll || g.clocked.Load():
+		a.now.at = g.now()
+	}
+	g.mu.Lock()
+	g.decideLocked(ctx, call, &a)
+	g.mu.Unlock()
+	return g.conclude(ctx, call, &a)
+}
+
+// arrival is a call on its way through one gate, and what was decided about it. The
+// [Call] itself goes beside it: the compiler takes what a struct points to for kept
+// if any of its fields is, and would put each Call on the heap.
+type arrival struct {
+	level    int
+	want     int64
+	wait     wait
+	interest Interest // of the observers
+	asked    bool     // budget and short are known, and now is a time to begin a wait
+	now      moment   // at is 0 if the clock was not read
+	budget   time.Duration
+	short    Reason // not 0 if the deadline leaves too little to wait
+
+	verdict  verdict
+	reason   Reason // of a rejection, and of what a dry run lets pass
+	observed bool   // an observer wants to hear what came of the call
+	woken    bool   // the message that ended the wait was received
+	slot     *slot  // of a call that waits
+	lease    Lease  // of a call that goes ahead
+	waited   time.Duration
+	numbers  numbers
+	stretch  float64 // of the retry delay
+	err      error   // of a context that has ended
+}
