@@ -83,8 +83,7 @@ func (g *Gate) leaveLocked(a *arrival) {
 	case slotWaiting:
 		g.queue.remove(s)
 	}
-	g.unbookKeyLocked(s)
-	s.booked = false
+	g.unbookLocked(s)
 	g.freeSlotLocked(s)
 	g.dispatchLocked() // the call in front may fit now
 }

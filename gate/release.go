@@ -14,10 +14,17 @@ func (s *slot) release(serial uint64) {
 		g.mu.Unlock()
 		return
 	}
-	if s.state == slotHolding && !s.observed && !s.booked && g.queue.total == 0 && !g.draining {
+	if s.state == slotHolding && !s.observed && g.queue.total == 0 && !g.draining {
 		g.inFlight -= s.cost
+		if !s.booked {
+			g.freeSlotLocked(s)
+			g.mu.Unlock()
+			return
+		}
+		outer := g.unbookLocked(s)
 		g.freeSlotLocked(s)
 		g.mu.Unlock()
+		outer.Release()
 		return
 	}
 	var r released
@@ -52,14 +59,12 @@ func (g *Gate) releaseLocked(s *slot, r *released) {
 	case slotPassing:
 		g.passing -= s.cost
 	}
-	g.unbookKeyLocked(s)
+	r.outer = g.unbookLocked(s)
 	if s.observed {
 		r.observed = true
 		r.ctx, r.call, r.since, r.waited = s.ctx, s.call, s.since, s.waited
 		r.numbers = g.numbersLocked()
 	}
-	r.outer = s.outer
-	s.outer, s.chain, s.booked = Lease{}, nil, false
 	g.freeSlotLocked(s)
 	g.dispatchLocked()
 	r.deferred, g.deferred = g.deferred, nil
@@ -78,4 +83,13 @@ func (r *released) conclude(g *Gate) {
 	e := r.numbers.event(g, EventRelease, &r.call)
 	e.Waited, e.Held = r.waited, time.Duration(g.now()-r.since)
 	g.emit(r.ctx, &e)
+}
+
+// unbookLocked takes a slot off its key and out of its chain. It returns the lease on
+// the gate in front.
+func (g *Gate) unbookLocked(s *slot) (outer Lease) {
+	g.unbookKeyLocked(s)
+	outer = s.outer
+	s.outer, s.chain, s.booked = Lease{}, nil, false
+	return outer
 }

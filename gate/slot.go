@@ -85,23 +85,26 @@ func (g *Gate) takeSlotLocked(call *Call, level int, want int64) *slot {
 
 // freeSlotLocked makes a slot available again. Nothing of its call is kept.
 func (g *Gate) freeSlotLocked(s *slot) {
-	if s.noted {
-		s.noted = false
-		s.ctx = nil
-		s.observed = false
-		s.reported = false
-		s.since = 0
-		s.waited = 0
-	}
 	s.call = Call{}
 	s.serial = 0
 	s.state = slotFree
 	s.next = g.free
 	g.free = s
 	g.spare++
-	if g.spare > minSpare {
+	if s.noted || g.spare > minSpare { // so that what is above is inlined
+		g.forgetLocked(s)
 		g.shedSlotsLocked()
 	}
+}
+
+// forgetLocked undoes noteLocked.
+func (g *Gate) forgetLocked(s *slot) {
+	s.noted = false
+	s.ctx = nil
+	s.observed = false
+	s.reported = false
+	s.since = 0
+	s.waited = 0
 }
 
 // shedSlotsLocked drops free slots until there are no more than the gate needs.
