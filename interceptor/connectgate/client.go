@@ -8,6 +8,7 @@ import (
 
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/interceptor/internal/host"
+	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
 // sentRequestID is the id of a call that a client makes: the one that it sends,
@@ -20,7 +21,7 @@ func sentRequestID(ctx context.Context, sent string) string {
 		return requestID(info.RequestHeader())
 	}
 	if info, ok := connectv2.CallInfoForServerContext(ctx); ok {
-		return host.CleanRequestID(info.RequestHeader().Get(requestIDKey))
+		return host.RequestID(info.RequestHeader().Get(refusal.RequestIDHeader))
 	}
 	return ""
 }

@@ -2,13 +2,13 @@ package connectgate
 
 import (
 	"context"
-	"errors"
 	"net/http"
 
 	"connectrpc.com/connect"
 
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/interceptor/internal/host"
+	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
 // NewInterceptor returns an interceptor for Connect v1 that puts a in front of
@@ -64,14 +64,15 @@ func (i *interceptorV1) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 			}
 			return res, err
 		}
-		admitted, lease, err := i.host.Acquire(ctx, i.unaryCall(ctx, spec.Procedure, req))
+		call := i.unaryCall(ctx, spec.Procedure, req)
+		lease, err := i.host.Acquire(ctx, &call)
 		if err != nil {
 			return nil, i.refuse(ctx, unaryResponder(ctx), err)
 		}
 		// Deferred, so that a panic or a runtime.Goexit of the handler gives
-		// the place back, too.
+		// the lease back, too.
 		defer lease.Release()
-		res, err := next(admitted, req)
+		res, err := next(i.host.Context(ctx, lease), req)
 		if err != nil {
 			err = i.answer(ctx, unaryResponder(ctx), err)
 		}
@@ -86,17 +87,20 @@ func (i *interceptorV1) WrapStreamingHandler(next connect.StreamingHandlerFunc) 
 		if i.host.Passes(ctx, route) {
 			return i.answer(ctx, conn, next(ctx, conn))
 		}
-		call := i.call(ctx, route, conn.Peer().Addr, conn.RequestHeader())
+		header := conn.RequestHeader()
+		call := gate.Call{
+			Route: route, RequestID: requestID(header),
+			// Identify cannot find it: the context of a stream has nothing yet to look at.
+			RemoteIP: i.host.RemoteIP(conn.Peer().Addr, header),
+		}
 		mode := i.host.StreamMode(route)
 		if mode == gate.HoldMessage {
-			m := &messageConn{StreamingHandlerConn: conn, interceptor: i, ctx: ctx, call: call, messages: i.host.Messages(ctx)}
-			defer m.end()
-			return i.answer(ctx, conn, next(i.host.Mark(ctx), m))
+			m := &messageConn{StreamingHandlerConn: conn, interceptor: i, messages: i.host.Messages(ctx, call, header)}
+			defer m.messages.End()
+			return i.answer(ctx, conn, next(m.messages.Context(), m))
 		}
-		if i.host.NeedsRequest() {
-			call = i.host.Weigh(ctx, call, nil)
-		}
-		admitted, lease, err := i.host.Acquire(ctx, call)
+		i.host.Describe(ctx, &call, header, nil)
+		lease, err := i.host.Acquire(ctx, &call)
 		if err != nil {
 			return i.refuse(ctx, conn, err)
 		}
@@ -105,7 +109,7 @@ func (i *interceptorV1) WrapStreamingHandler(next connect.StreamingHandlerFunc) 
 		if mode == gate.HoldOpening {
 			served = &openingConn{StreamingHandlerConn: conn, lease: lease}
 		}
-		return i.answer(ctx, conn, next(admitted, served))
+		return i.answer(ctx, conn, next(i.host.Context(ctx, lease), served))
 	}
 }
 
@@ -118,12 +122,7 @@ func (i *interceptorV1) unaryCall(ctx context.Context, route string, req connect
 	} else {
 		call.Caller = i
 	}
-	if i.host.NeedsMetadata() {
-		call = i.host.Complete(ctx, call, header)
-	}
-	if i.host.NeedsRequest() {
-		call = i.host.Weigh(ctx, call, req.Any())
-	}
+	i.host.Describe(ctx, &call, header, req.Any())
 	return call
 }
 
@@ -137,32 +136,7 @@ func (i *interceptorV1) Identify(ctx context.Context) (requestID, remoteIP strin
 	return "", remoteIP
 }
 
-// call is what the gate is told about a stream, which has nothing in its context
-// yet that Identify could look at.
-func (i *interceptorV1) call(ctx context.Context, route, peer string, header http.Header) gate.Call {
-	call := gate.Call{Route: route, RequestID: requestID(header), RemoteIP: i.host.RemoteIP(peer, header)}
-	if i.host.NeedsMetadata() {
-		call = i.host.Complete(ctx, call, header)
-	}
-	return call
-}
-
 // requestID is the client's id of a request.
 func requestID(header http.Header) string {
-	return host.CleanRequestID(first(header, requestIDKey))
-}
-
-// requestIDKey is host.RequestIDHeader as a key of an http.Header.
-const requestIDKey = "X-Request-Id"
-
-// contextCode is the code of a caller that has gone.
-func contextCode(err error) (connect.Code, bool) {
-	switch {
-	case errors.Is(err, context.Canceled):
-		return connect.CodeCanceled, true
-	case errors.Is(err, context.DeadlineExceeded):
-		return connect.CodeDeadlineExceeded, true
-	default:
-		return 0, false
-	}
+	return host.RequestID(first(header, refusal.RequestIDHeader))
 }

@@ -19,13 +19,8 @@ func (i *interceptorV1) unaryClient(ctx context.Context, req connect.AnyRequest,
 	}
 	header := req.Header()
 	call := gate.Call{Route: route, RequestID: sentRequestID(ctx, requestID(header))}
-	if i.host.NeedsMetadata() {
-		call = i.host.Complete(ctx, call, header)
-	}
-	if i.host.NeedsRequest() {
-		call = i.host.Weigh(ctx, call, req.Any())
-	}
-	lease, err := i.host.AdmitClient(ctx, call)
+	i.host.Describe(ctx, &call, header, req.Any())
+	lease, err := i.host.AcquireClient(ctx, &call)
 	if err != nil {
 		return nil, i.notSent(ctx, err)
 	}
@@ -40,13 +35,8 @@ func (i *interceptorV1) WrapStreamingClient(next connect.StreamingClientFunc) co
 			return next(ctx, spec)
 		}
 		call := gate.Call{Route: spec.Procedure, RequestID: sentRequestID(ctx, "")}
-		if i.host.NeedsMetadata() {
-			call = i.host.Complete(ctx, call, http.Header(nil)) // the headers are set later
-		}
-		if i.host.NeedsRequest() {
-			call = i.host.Weigh(ctx, call, nil)
-		}
-		lease, err := i.host.AdmitClient(ctx, call)
+		i.host.Describe(ctx, &call, http.Header(nil), nil) // the headers are set later
+		lease, err := i.host.AcquireClient(ctx, &call)
 		if err != nil {
 			return newRefusedConn(spec, i.notSent(ctx, err))
 		}

@@ -53,10 +53,8 @@ func failedV1(err error) error {
 	if errors.As(err, &known) {
 		return err
 	}
-	if code, ok := contextCode(err); ok {
-		return connect.NewError(code, err)
-	}
-	return connect.NewError(connect.CodeInternal, &failed{notAdmittedText, err})
+	f := refusal.FailureOf(err)
+	return connect.NewError(connect.Code(f.Code), &failed{f.Message, err})
 }
 
 // answer is what the interceptor returns for err, which comes from the handler. A

@@ -1,8 +1,6 @@
 package connectgate
 
 import (
-	"context"
-
 	"connectrpc.com/connect"
 
 	"github.com/rpcgate/rpcgate/gate"
@@ -25,14 +23,11 @@ func (c *openingConn) Send(msg any) error {
 	return err
 }
 
-// messageConn takes a place for each message it receives.
+// messageConn takes a lease for each message it receives.
 type messageConn struct {
 	connect.StreamingHandlerConn
 	interceptor *interceptorV1
-	ctx         context.Context
-	call        gate.Call // but for what depends on the message
 	messages    *host.Messages
-	turn        turn
 	asked       bool // only Receive touches it, which must not run twice at a time
 }
 
@@ -43,23 +38,12 @@ func (c *messageConn) Receive(msg any) error {
 		return c.StreamingHandlerConn.Receive(msg)
 	}
 	c.asked = true
-	c.turn.pass()
+	c.messages.Next()
 	if err := c.StreamingHandlerConn.Receive(msg); err != nil {
 		return err
 	}
-	call := c.call
-	if c.interceptor.host.NeedsRequest() {
-		call = c.interceptor.host.Weigh(c.ctx, call, msg)
+	if err := c.messages.Admit(msg); err != nil {
+		return c.interceptor.notAdmitted(c.messages.Context(), c.StreamingHandlerConn, err)
 	}
-	lease, err := c.messages.Acquire(c.ctx, call)
-	if err != nil {
-		return c.interceptor.notAdmitted(c.ctx, c.StreamingHandlerConn, err)
-	}
-	c.turn.hold(lease)
 	return nil
-}
-
-func (c *messageConn) end() {
-	c.turn.end()
-	c.messages.End()
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/interceptor/internal/host"
+	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
 // NewServerInterceptor returns an interceptor for the server side of Connect v2
@@ -33,41 +34,40 @@ func (s *serverV2) intercept(next connectv2.ServerFunc) connectv2.ServerFunc {
 		if spec.StreamType != connectv2.StreamTypeUnary {
 			mode = s.host.StreamMode(spec.Procedure)
 		}
-		call := s.call(ctx, spec)
+		call, header := s.call(ctx, spec)
 		if mode == gate.HoldMessage {
-			m := &messageStream{ServerStream: stream, server: s, ctx: ctx, call: call, messages: s.host.Messages(ctx)}
-			defer m.end()
-			return s.answer(ctx, spec, next(s.host.Mark(ctx), spec, m))
+			m := &messageStream{ServerStream: stream, server: s, messages: s.host.Messages(ctx, call, header)}
+			defer m.messages.End()
+			return s.answer(ctx, spec, next(m.messages.Context(), spec, m))
 		}
-		if s.host.NeedsRequest() {
-			call = s.host.Weigh(ctx, call, nil)
-		}
-		admitted, lease, err := s.host.Acquire(ctx, call)
+		s.host.Describe(ctx, &call, header, nil)
+		lease, err := s.host.Acquire(ctx, &call)
 		if err != nil {
 			return s.refuse(ctx, spec, err)
 		}
 		// Deferred, so that a panic or a runtime.Goexit of the handler gives
-		// the place back, too.
+		// the lease back, too.
 		defer lease.Release()
 		if mode == gate.HoldOpening {
 			stream = &openingStream{ServerStream: stream, lease: lease}
 		}
-		return s.answer(ctx, spec, next(admitted, spec, stream))
+		return s.answer(ctx, spec, next(s.host.Context(ctx, lease), spec, stream))
 	}
 }
 
-// call is what the gate is told about a call, its request not read.
-func (s *serverV2) call(ctx context.Context, spec connectv2.Spec) gate.Call {
+// call is what the gate is told about a call, its request not read, without what
+// the options say about it, which look at the header.
+func (s *serverV2) call(ctx context.Context, spec connectv2.Spec) (gate.Call, *connectv2.Header) {
 	call := gate.Call{
 		Route:        spec.Procedure,
 		UnknownRoute: spec.Schema == nil && !registered(spec.Procedure), // of Server.SetUnknownHandler
 	}
 	info, ok := connectv2.CallInfoForServerContext(ctx)
 	if !ok {
-		return call
+		return call, nil // which is a Header without values
 	}
 	header := info.RequestHeader()
-	call.RequestID = host.CleanRequestID(header.Get(requestIDKey))
+	call.RequestID = host.RequestID(header.Get(refusal.RequestIDHeader))
 	if len(s.host.TrustedProxies) > 0 {
 		call.RemoteIP = s.host.RemoteIP(info.PeerAddr, header)
 	} else {
@@ -76,10 +76,7 @@ func (s *serverV2) call(ctx context.Context, spec connectv2.Spec) gate.Call {
 	if info.Protocol == protocolConnect { // gRPC's clients do not say it
 		call.Size = contentLength(header)
 	}
-	if s.host.NeedsMetadata() {
-		call = s.host.Complete(ctx, call, header)
-	}
-	return call
+	return call, header
 }
 
 func contentLength(header *connectv2.Header) int64 {
@@ -120,34 +117,20 @@ func (s *openingStream) Send(msg any) error {
 	return err
 }
 
-// messageStream takes a place for each message it receives.
+// messageStream takes a lease for each message it receives.
 type messageStream struct {
 	connectv2.ServerStream
 	server   *serverV2
-	ctx      context.Context
-	call     gate.Call // but for what depends on the message
 	messages *host.Messages
-	turn     turn
 }
 
 func (s *messageStream) Receive(msg any) error {
-	s.turn.pass()
+	s.messages.Next()
 	if err := s.ServerStream.Receive(msg); err != nil {
 		return err
 	}
-	call := s.call
-	if s.server.host.NeedsRequest() {
-		call = s.server.host.Weigh(s.ctx, call, msg)
+	if err := s.messages.Admit(msg); err != nil {
+		return s.server.notAdmitted(s.messages.Context(), err)
 	}
-	lease, err := s.messages.Acquire(s.ctx, call)
-	if err != nil {
-		return s.server.notAdmitted(s.ctx, err)
-	}
-	s.turn.hold(lease)
 	return nil
-}
-
-func (s *messageStream) end() {
-	s.turn.end()
-	s.messages.End()
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/interceptor/internal/host"
+	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
 // NewClientInterceptor returns an interceptor for the client side of Connect v2:
@@ -35,7 +36,8 @@ func (c *clientV2) intercept(next connectv2.ClientFunc) connectv2.ClientFunc {
 		if c.host.Exempts(spec.Procedure) {
 			return next(ctx, spec)
 		}
-		lease, err := c.host.AdmitClient(ctx, c.call(ctx, spec))
+		call := c.call(ctx, spec)
+		lease, err := c.host.AcquireClient(ctx, &call)
 		if err != nil {
 			return nil, c.notSent(ctx, err)
 		}
@@ -63,19 +65,13 @@ func (c *clientV2) intercept(next connectv2.ClientFunc) connectv2.ClientFunc {
 }
 
 func (c *clientV2) call(ctx context.Context, spec connectv2.Spec) gate.Call {
-	call := gate.Call{Route: spec.Procedure, RequestID: sentRequestID(ctx, "")}
+	var header *connectv2.Header // nil has no values
 	if info, ok := connectv2.CallInfoForClientContext(ctx); ok {
-		header := info.RequestHeader()
-		if id := host.CleanRequestID(header.Get(requestIDKey)); id != "" {
-			call.RequestID = id
-		}
-		if c.host.NeedsMetadata() {
-			call = c.host.Complete(ctx, call, header)
-		}
+		header = info.RequestHeader()
 	}
-	if c.host.NeedsRequest() {
-		call = c.host.Weigh(ctx, call, nil)
-	}
+	sent := host.RequestID(header.Get(refusal.RequestIDHeader))
+	call := gate.Call{Route: spec.Procedure, RequestID: sentRequestID(ctx, sent)}
+	c.host.Describe(ctx, &call, header, nil)
 	return call
 }
 

@@ -34,10 +34,8 @@ func failedV2(err error) error {
 	if errors.As(err, &known) {
 		return err
 	}
-	if code, ok := contextCode(err); ok {
-		return connectv2.NewError(connectv2.Code(code), err.Error()).WithCause(err)
-	}
-	return connectv2.NewError(connectv2.CodeInternal, notAdmittedText).WithCause(err)
+	f := refusal.FailureOf(err)
+	return connectv2.NewError(connectv2.Code(f.Code), f.Message).WithCause(err)
 }
 
 // answer is what the interceptor returns for err, which comes from the handler. A

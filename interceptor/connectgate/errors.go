@@ -26,8 +26,6 @@ type failed struct {
 func (e *failed) Error() string { return e.text }
 func (e *failed) Unwrap() error { return e.cause }
 
-const notAdmittedText = "call not admitted"
-
 // IsLocal reports whether err is the refusal of a client's gate in this process,
 // not one that the server sent: of an interceptor that [NewInterceptor] or
 // [NewClientInterceptor] made. An interceptor that retries should not retry
@@ -50,11 +48,8 @@ func carrierOf(protocol string) carrier {
 	if protocol == protocolConnect {
 		return carrier{refusal.RetryAfterHeader, refusal.Refusal.RetryAfter}
 	}
-	return carrier{pushbackKey, refusal.Refusal.Pushback}
+	return carrier{refusal.PushbackHeader, refusal.Refusal.Pushback}
 }
 
 // The names of the protocols are the same in both versions of Connect.
 const protocolConnect = "connect"
-
-// pushbackKey is refusal.PushbackTrailer as a key of an http.Header.
-const pushbackKey = "Grpc-Retry-Pushback-Ms"

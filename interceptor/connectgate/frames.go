@@ -1,12 +1,12 @@
 package connectgate
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/binary"
-	"errors"
 	"net/http"
 	"strconv"
+
+	"connectrpc.com/connect"
 
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal/details"
@@ -24,7 +24,7 @@ func writeRefusal(w http.ResponseWriter, r *http.Request, as wire, refused refus
 		var encoded [432]byte
 		bin := base64.RawStdEncoding.AppendEncode(encoded[:0], details.Append(status[:0], refused))
 		h, values := w.Header(), []string{refused.Pushback(), string(bin)}
-		h[pushbackKey] = values[0:1:1]
+		h[refusal.PushbackHeader] = values[0:1:1]
 		h["Grpc-Status-Details-Bin"] = values[1:2:2]
 		return writeStatus(w, r, as, refused.Code, refused.Message())
 	case wireConnectStream:
@@ -42,24 +42,18 @@ func writeRefusal(w http.ResponseWriter, r *http.Request, as wire, refused refus
 // writeFailure answers a request that was not admitted, but not refused either:
 // the caller has gone, or an Admitter that is none of package gate's has failed.
 func writeFailure(w http.ResponseWriter, r *http.Request, as wire, err error) error {
-	code, status, text := uint32(codeInternal), http.StatusInternalServerError, notAdmittedText
-	switch {
-	case errors.Is(err, context.Canceled):
-		code, status, text = codeCanceled, 499, err.Error()
-	case errors.Is(err, context.DeadlineExceeded):
-		code, status, text = codeDeadlineExceeded, http.StatusGatewayTimeout, err.Error()
-	}
+	f := refusal.FailureOf(err)
 	body := func(b []byte) []byte {
-		b = append(b, `{"code":"`+codeName(code)+`","message":`...)
-		return append(appendString(b, text), '}')
+		b = append(b, `{"code":"`+connect.Code(f.Code).String()+`","message":`...)
+		return append(appendString(b, f.Message), '}')
 	}
 	switch as {
 	case wireGRPC, wireGRPCWeb:
-		return writeStatus(w, r, as, code, text)
+		return writeStatus(w, r, as, f.Code, f.Message)
 	case wireConnectStream:
 		return writeEndOfStream(w, r, append(body(append(newEndOfStream(), `{"error":`...)), '}'))
 	default:
-		return writeUnary(w, status, body(nil))
+		return writeUnary(w, f.HTTPStatus, body(nil))
 	}
 }
 

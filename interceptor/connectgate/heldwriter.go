@@ -12,7 +12,6 @@ import (
 const (
 	trailerKey    = "Trailer"
 	grpcStatusKey = "Grpc-Status"
-	retryAfterKey = refusal.RetryAfterHeader
 )
 
 // heldWriter holds the headers of a response back until a message follows, or
@@ -122,7 +121,7 @@ func (w *heldWriter) finish() {
 	status := first(trailers, grpcStatusKey)
 	// Who has set response headers of his own, and does not say when to retry,
 	// gets them apart from the trailers, as clients of a grpc-go server do.
-	told := len(trailers[pushbackKey]) > 0
+	told := len(trailers[refusal.PushbackHeader]) > 0
 	if status == "" || status == "0" || !told && hasOwnHeaders(headers, trailers) {
 		w.send()
 		return
@@ -144,9 +143,9 @@ func (w *heldWriter) finish() {
 			headers[key] = append(headers[key], values...)
 		}
 	}
-	if w.retryAfter && told && len(headers[retryAfterKey]) == 0 {
+	if w.retryAfter && told && len(headers[refusal.RetryAfterHeader]) == 0 {
 		if seconds := retryAfter(trailers); seconds != "" {
-			headers[retryAfterKey] = []string{seconds}
+			headers[refusal.RetryAfterHeader] = []string{seconds}
 		}
 	}
 	headers["Content-Length"] = nil // which net/http would add

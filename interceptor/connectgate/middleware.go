@@ -80,12 +80,13 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 		return
 	}
 	waiting := newDeadline(r.Context(), as, r.Header)
-	lease, err := m.host.Admit(waiting, m.call(waiting, r, route))
+	call := m.call(waiting, r, route)
+	lease, err := m.host.Acquire(waiting, &call)
 	if err != nil {
 		m.refuse(w, r, as, waiting, err)
 		return
 	}
-	// Deferred, so that a panic of the handler gives the place back, too.
+	// Deferred, so that a panic of the handler gives the lease back, too.
 	defer lease.Release()
 	ctx := r.Context()
 	if deadline, ok := waiting.Deadline(); ok && lease.Waited() > 0 {
@@ -97,7 +98,7 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 	if mode == gate.HoldOpening {
 		w = opening.Writer(w, lease)
 	}
-	next.ServeHTTP(w, r.WithContext(m.host.Carry(ctx, lease)))
+	next.ServeHTTP(w, r.WithContext(m.host.Context(ctx, lease)))
 }
 
 // call is what the gate is told about a request that was not read yet.
@@ -109,12 +110,7 @@ func (m *middleware) call(ctx context.Context, r *http.Request, route string) ga
 		Size:         max(r.ContentLength, 0),
 		UnknownRoute: !m.known.has(route),
 	}
-	if m.host.NeedsMetadata() {
-		call = m.host.Complete(ctx, call, r.Header)
-	}
-	if m.host.NeedsRequest() {
-		call = m.host.Weigh(ctx, call, nil)
-	}
+	m.host.Describe(ctx, &call, r.Header, nil)
 	return call
 }
 

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"connectrpc.com/connect"
+
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal/details"
@@ -20,7 +22,7 @@ import (
 // appendJSON appends the error of the Connect protocol.
 func appendJSON(b []byte, r refusal.Refusal) []byte {
 	b = append(b, `{"code":"`...)
-	b = append(b, codeName(r.Code)...)
+	b = append(b, connect.Code(r.Code).String()...)
 	b = append(b, `","message":"`...)
 	b = append(b, r.Message()...)
 	b = append(b, `","details":[`...)
@@ -124,29 +126,4 @@ func appendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	b = append(b, s...)
 	return append(b, '"')
-}
-
-// The values of google.rpc.Code that this package itself answers with.
-const (
-	codeCanceled          = 1
-	codeDeadlineExceeded  = 4
-	codeResourceExhausted = 8
-	codeInternal          = 13
-	codeUnavailable       = 14
-)
-
-// codeName is the name that the Connect protocol has for a code.
-func codeName(code uint32) string {
-	switch code {
-	case codeCanceled:
-		return "canceled"
-	case codeDeadlineExceeded:
-		return "deadline_exceeded"
-	case codeResourceExhausted:
-		return "resource_exhausted"
-	case codeUnavailable:
-		return "unavailable"
-	default:
-		return "internal"
-	}
 }

@@ -66,12 +66,6 @@ func refusalsForJSON(t *testing.T) map[string]refusal.Refusal {
 	return out
 }
 
-func TestPushbackKeyIsTheTrailerOfGRPC(t *testing.T) {
-	if want := http.CanonicalHeaderKey(refusal.PushbackTrailer); pushbackKey != want {
-		t.Errorf("the key is %s, want %s", pushbackKey, want)
-	}
-}
-
 func TestRequestsAreToldByWhatIsSeenOfThem(t *testing.T) {
 	for _, test := range []struct {
 		method, url, contentType, version string

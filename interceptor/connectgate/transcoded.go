@@ -34,7 +34,7 @@ func Transcoded(h http.Handler) http.Handler { return holding(h, true) }
 
 // retryAfter is the Retry-After that goes with the trailers of a refusal, or "".
 func retryAfter(trailers http.Header) string {
-	ms, err := strconv.ParseInt(first(trailers, pushbackKey), 10, 32)
+	ms, err := strconv.ParseInt(first(trailers, refusal.PushbackHeader), 10, 32)
 	if err == nil && ms >= 0 {
 		return refusal.Seconds(time.Duration(ms) * time.Millisecond)
 	}

@@ -21,9 +21,7 @@ package gatewaygate
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
@@ -107,8 +105,8 @@ func ServeMuxOptions(opts ...Option) []runtime.ServeMuxOption {
 
 // match lets the id of a request through to the gate.
 func (c config) match(key string) (string, bool) {
-	if strings.EqualFold(key, "x-request-id") {
-		return "x-request-id", true
+	if strings.EqualFold(key, refusal.RequestIDMetadata) {
+		return refusal.RequestIDMetadata, true
 	}
 	return c.matcher(key)
 }
@@ -125,24 +123,8 @@ func (c config) answer(
 		c.next(ctx, mux, m, w, r, err)
 		return
 	}
-	text, marshalErr := json.Marshal(body{Error: "server_busy", RequestID: told.requestID})
-	if marshalErr != nil { // of strings that are valid UTF-8 there is none
-		text = []byte(`{}`)
-	}
-	text = append(text, '\n')
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Content-Length", strconv.Itoa(len(text)))
-	h.Set("Cache-Control", "no-store")
-	w.WriteHeader(runtime.HTTPStatusFromCode(status.Code(err)))
-	if r.Method != http.MethodHead {
-		_, _ = w.Write(text) // an error says that the client has gone
-	}
-}
-
-type body struct {
-	Error     string `json:"error"`
-	RequestID string `json:"requestId,omitempty"`
+	body := refusal.Body{Error: refusal.ErrorBusy, RequestID: told.requestID}
+	body.Write(w, r, runtime.HTTPStatusFromCode(status.Code(err)))
 }
 
 // answerStream is the error handler of streams.

@@ -10,25 +10,15 @@ import (
 
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/interceptor/internal/host"
+	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
 // call is what the gate is told about a call. The request is nil if it was not
 // read yet.
 func (s *server) call(ctx context.Context, route string, req any) gate.Call {
 	call := gate.Call{Route: route, Caller: s}
-	if s.looks {
-		return s.look(ctx, call, req)
-	}
-	return call
-}
-
-// look adds to the call what options want to know.
-func (s *server) look(ctx context.Context, call gate.Call, req any) gate.Call {
-	if s.host.NeedsMetadata() {
-		call = s.host.Complete(ctx, call, incoming{ctx})
-	}
-	if s.host.NeedsRequest() {
-		call = s.host.Weigh(ctx, call, req)
+	if s.host.Describes() {
+		s.host.Describe(ctx, &call, incoming{ctx}, req)
 	}
 	return call
 }
@@ -37,7 +27,7 @@ func (s *server) look(ctx context.Context, call gate.Call, req any) gate.Call {
 // server the gate.Caller of all its calls, so that only those that somebody
 // looks at pay for it.
 func (s *server) Identify(ctx context.Context) (requestID, remoteIP string) {
-	requestID = host.CleanRequestID(first(metadata.ValueFromIncomingContext(ctx, host.RequestIDHeader)))
+	requestID = host.RequestID(incoming{ctx}.Get(refusal.RequestIDMetadata))
 	p, ok := peer.FromContext(ctx)
 	if !ok || p.Addr == nil {
 		return requestID, ""

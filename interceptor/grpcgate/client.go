@@ -7,6 +7,7 @@ import (
 
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/interceptor/internal/host"
+	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
 // UnaryClientInterceptor returns an interceptor that puts a in front of the unary
@@ -64,7 +65,8 @@ func (c *client) unary(
 	if c.host.Exempts(method) {
 		return invoker(ctx, method, req, reply, cc, opts...)
 	}
-	lease, err := c.host.AdmitClient(ctx, c.call(ctx, method, req))
+	call := c.call(ctx, method, req)
+	lease, err := c.host.AcquireClient(ctx, &call)
 	if err != nil {
 		return c.notAdmitted(ctx, err)
 	}
@@ -75,21 +77,18 @@ func (c *client) unary(
 // call is what the gate is told about a call that is about to be sent.
 func (c *client) call(ctx context.Context, route string, req any) gate.Call {
 	call := gate.Call{Route: route, Caller: c}
-	if c.host.NeedsMetadata() {
-		call = c.host.Complete(ctx, call, outgoing{ctx})
-	}
-	if c.host.NeedsRequest() {
-		call = c.host.Weigh(ctx, call, req)
+	if c.host.Describes() {
+		c.host.Describe(ctx, &call, outgoing{ctx}, req)
 	}
 	return call
 }
 
 // Identify finds the id of the request. The caller is this process.
 func (c *client) Identify(ctx context.Context) (requestID, remoteIP string) {
-	if id := host.RequestID(outgoing{ctx}); id != "" {
+	if id := host.RequestID(outgoing{ctx}.Get(refusal.RequestIDMetadata)); id != "" {
 		return id, ""
 	}
-	return host.RequestID(incoming{ctx}), ""
+	return host.RequestID(incoming{ctx}.Get(refusal.RequestIDMetadata)), ""
 }
 
 // notAdmitted is the error of a call that was not sent.

@@ -19,7 +19,8 @@ func (c *client) stream(
 	if c.host.Exempts(method) {
 		return streamer(ctx, desc, cc, method, opts...)
 	}
-	lease, err := c.host.AdmitClient(ctx, c.call(ctx, method, nil))
+	call := c.call(ctx, method, nil)
+	lease, err := c.host.AcquireClient(ctx, &call)
 	if err != nil {
 		return nil, c.notAdmitted(ctx, err)
 	}

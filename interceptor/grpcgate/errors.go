@@ -66,10 +66,8 @@ func failure(err error) error {
 	if _, ok := status.FromError(err); ok {
 		return err
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return &failed{status: status.FromContextError(err), cause: err}
-	}
-	return &failed{status: status.New(codes.Internal, "call not admitted"), cause: err}
+	f := refusal.FailureOf(err)
+	return &failed{status: status.New(codes.Code(f.Code), f.Message), cause: err}
 }
 
 // refusalOf finds out whether err is a refusal that the client is still to be
@@ -122,14 +120,14 @@ func tell(ctx context.Context, stream grpc.ServerStream, r *refused) error {
 	if set, ok := transport.(interface{ Trailer() metadata.MD }); ok {
 		// Trailers add up, and clients do not retry when there are two: who
 		// came first has said when.
-		if have := set.Trailer()[refusal.PushbackTrailer]; len(have) > 0 {
+		if have := set.Trailer()[refusal.PushbackMetadata]; len(have) > 0 {
 			r = newRefused(r.refusal.WithPushback(have[0]), r.cause)
 			r.told = true
 			return r
 		}
 	}
 	r.told = true
-	trailer := metadata.MD{refusal.PushbackTrailer: {r.refusal.Pushback()}}
+	trailer := metadata.MD{refusal.PushbackMetadata: {r.refusal.Pushback()}}
 	switch {
 	case stream != nil:
 		stream.SetTrailer(trailer)

@@ -53,15 +53,10 @@ func StreamServerInterceptor(a gate.Admitter, opts ...Option) grpc.StreamServerI
 }
 
 // server is a gate as the interceptors of a server use it.
-type server struct {
-	host  *host.Host
-	looks bool // at what the client has sent, because an option says so
-}
+type server struct{ host *host.Host }
 
 func newServer(a gate.Admitter, opts []Option) *server {
-	s := &server{host: host.Must(pkg, a, opts)}
-	s.looks = s.host.NeedsMetadata() || s.host.NeedsRequest()
-	return s
+	return &server{host: host.Must(pkg, a, opts)}
 }
 
 func (s *server) unary(
@@ -72,19 +67,28 @@ func (s *server) unary(
 
 // admit runs a handler for one request once the gate has admitted it.
 func (s *server) admit(ctx context.Context, route string, req any, handler grpc.UnaryHandler) (any, error) {
-	if s.host.PassesAcquire(ctx, route) {
+	if s.host.Passes(ctx, route) {
 		resp, err := handler(ctx, req)
 		return resp, s.answer(ctx, nil, err)
 	}
-	admitted, lease, err := s.host.Acquire(ctx, s.call(ctx, route, req))
+	lease, err := s.acquire(ctx, route, req)
 	if err != nil {
 		return nil, s.refuse(ctx, nil, err)
 	}
-	// Deferred, so that a panic or a runtime.Goexit of the handler gives the
-	// place back, too.
+	// Deferred, so that a panic or a runtime.Goexit of the handler gives the lease
+	// back, too.
 	defer lease.Release()
-	resp, err := handler(admitted, req)
+	resp, err := handler(s.host.Context(ctx, lease), req)
 	return resp, s.answer(ctx, nil, err)
+}
+
+// acquire is apart from admit so that the call is not on the stack while the handler
+// runs.
+//
+//go:noinline
+func (s *server) acquire(ctx context.Context, route string, req any) (gate.Lease, error) {
+	call := s.call(ctx, route, req)
+	return s.host.Acquire(ctx, &call)
 }
 
 func (s *server) stream(
@@ -94,23 +98,22 @@ func (s *server) stream(
 	if s.host.Passes(ctx, info.FullMethod) {
 		return s.answer(ctx, stream, handler(srv, stream))
 	}
-	call := s.call(ctx, info.FullMethod, nil)
-	call.UnknownRoute = srv == nil // grpc.UnknownServiceHandler
+	unknown := srv == nil // grpc.UnknownServiceHandler
 	mode := s.host.StreamMode(info.FullMethod)
 	if mode == gate.HoldMessage {
-		m := &messageStream{
-			heldStream: heldStream{stream, s.host.Mark(ctx)},
-			server:     s, call: call, messages: s.host.Messages(ctx),
-		}
-		defer m.end()
+		call := gate.Call{Route: info.FullMethod, Caller: s, UnknownRoute: unknown}
+		m := &messageStream{ServerStream: stream, server: s, messages: s.host.Messages(ctx, call, incoming{ctx})}
+		defer m.messages.End()
 		return s.answer(ctx, stream, handler(srv, m))
 	}
-	admitted, lease, err := s.host.Acquire(ctx, call)
+	call := s.call(ctx, info.FullMethod, nil)
+	call.UnknownRoute = unknown
+	lease, err := s.host.Acquire(ctx, &call)
 	if err != nil {
 		return s.refuse(ctx, stream, err)
 	}
 	defer lease.Release()
-	held := heldStream{stream, admitted}
+	held := heldStream{stream, s.host.Context(ctx, lease)}
 	if mode == gate.HoldOpening {
 		return s.answer(ctx, stream, handler(srv, &openingStream{heldStream: held, lease: lease}))
 	}

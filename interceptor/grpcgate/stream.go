@@ -2,7 +2,6 @@ package grpcgate
 
 import (
 	"context"
-	"sync"
 
 	"google.golang.org/grpc"
 
@@ -34,55 +33,22 @@ func (s *openingStream) SendMsg(m any) error {
 	return err
 }
 
-// messageStream takes a place for each message it receives.
+// messageStream takes a lease for each message it receives.
 type messageStream struct {
-	heldStream
+	grpc.ServerStream
 	server   *server
-	call     gate.Call // but for what depends on the message
 	messages *host.Messages
-
-	mu    sync.Mutex
-	lease gate.Lease // of the message that the handler works on
-	ended bool       // the handler has returned
 }
 
+func (s *messageStream) Context() context.Context { return s.messages.Context() }
+
 func (s *messageStream) RecvMsg(m any) error {
-	s.hold(gate.Lease{})
+	s.messages.Next()
 	if err := s.ServerStream.RecvMsg(m); err != nil {
 		return err
 	}
-	call := s.call
-	if s.server.host.NeedsRequest() {
-		call = s.server.host.Weigh(s.ctx, call, m)
+	if err := s.messages.Admit(m); err != nil {
+		return s.server.notAdmitted(s.Context(), err)
 	}
-	lease, err := s.messages.Acquire(s.ctx, call)
-	if err != nil {
-		return s.server.notAdmitted(s.ctx, err)
-	}
-	s.hold(lease)
 	return nil
-}
-
-// hold makes lease the one that is held, in place of the last one. If the
-// handler has returned, while a goroutine of its own was still receiving, it
-// gives lease back.
-func (s *messageStream) hold(lease gate.Lease) {
-	s.mu.Lock()
-	last := s.lease
-	s.lease = lease
-	if s.ended {
-		s.lease = gate.Lease{}
-		defer lease.Release()
-	}
-	s.mu.Unlock()
-	last.Release()
-}
-
-// end gives back what is held, for good.
-func (s *messageStream) end() {
-	s.mu.Lock()
-	s.ended = true
-	s.mu.Unlock()
-	s.hold(gate.Lease{})
-	s.messages.End()
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor"
 	"github.com/rpcgate/rpcgate/interceptor/internal/host"
 	"github.com/rpcgate/rpcgate/interceptor/internal/opening"
+	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
 // Option configures the middleware; see package interceptor.
@@ -75,17 +76,18 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 		next.ServeHTTP(w, r)
 		return
 	}
-	admitted, lease, err := m.host.Acquire(ctx, m.call(ctx, r, route, known))
+	call := m.call(ctx, r, route, known)
+	lease, err := m.host.Acquire(ctx, &call)
 	if err != nil {
 		m.answer(w, r, err)
 		return
 	}
-	// Deferred, so that a panic of the handler gives the place back, too.
+	// Deferred, so that a panic of the handler gives the lease back, too.
 	defer lease.Release()
 	if m.host.StreamMode(route) == gate.HoldOpening {
 		w = opening.Writer(w, lease)
 	}
-	next.ServeHTTP(w, r.WithContext(admitted))
+	next.ServeHTTP(w, r.WithContext(m.host.Context(ctx, lease)))
 }
 
 // route is that of a request, and whether a mux knows it.
@@ -107,14 +109,9 @@ func (m *middleware) call(ctx context.Context, r *http.Request, route string, kn
 		Size:         max(r.ContentLength, 0),
 		UnknownRoute: !known,
 	}
-	if id := r.Header["X-Request-Id"]; len(id) > 0 {
-		call.RequestID = host.CleanRequestID(id[0])
+	if id := r.Header[refusal.RequestIDHeader]; len(id) > 0 {
+		call.RequestID = host.RequestID(id[0])
 	}
-	if m.host.NeedsMetadata() {
-		call = m.host.Complete(ctx, call, r.Header)
-	}
-	if m.host.NeedsRequest() {
-		call = m.host.Weigh(ctx, call, r)
-	}
+	m.host.Describe(ctx, &call, r.Header, r)
 	return call
 }

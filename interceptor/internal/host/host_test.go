@@ -83,16 +83,18 @@ func TestHealthAndReflectionAreExemptAtAGateAsWithAPolicy(t *testing.T) {
 func TestCallThatWasAdmittedByTheSameAdmitterPasses(t *testing.T) {
 	g := newGate(t)
 	outer, inner, other := Must("", g, nil), Must("", g, nil), Must("", newPolicy(t, gate.Route("*", g)), nil)
-	ctx, lease, err := outer.Acquire(t.Context(), gate.Call{Route: "/a.B/C"})
+	lease, err := outer.Acquire(t.Context(), &gate.Call{Route: "/a.B/C"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer lease.Release()
+	ctx := outer.Context(t.Context(), lease)
 	if outer.Passes(t.Context(), "/a.B/C") || !inner.Passes(ctx, "/a.B/C") || other.Passes(ctx, "/a.B/C") {
 		t.Error("want what this Admitter has admitted to pass, and nothing else")
 	}
-	if !inner.Passes(inner.Mark(t.Context()), "/a.B/C") {
-		t.Error("a marked stream does not pass")
+	messages := outer.Messages(t.Context(), gate.Call{Route: "/a.B/C"}, nil)
+	if !inner.Passes(messages.Context(), "/a.B/C") {
+		t.Error("a stream whose messages are admitted one by one does not pass")
 	}
 	if got, ok := gate.LeaseFromContext(ctx); !ok || got != lease {
 		t.Error("the context does not carry the lease")
@@ -119,11 +121,12 @@ func (f foreign) Acquire(context.Context, gate.Call) (gate.Lease, error) {
 
 func TestForeignAdmittersWork(t *testing.T) {
 	h := Must("", foreign{}, nil)
-	ctx, lease, err := h.Acquire(t.Context(), gate.Call{})
+	lease, err := h.Acquire(t.Context(), &gate.Call{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	lease.Release()
+	ctx := h.Context(t.Context(), lease)
 	if h.Passes(ctx, "/a.B/C") {
 		t.Error("an Admitter that cannot be compared was taken for the same")
 	}
@@ -131,7 +134,7 @@ func TestForeignAdmittersWork(t *testing.T) {
 		t.Error(err)
 	}
 	refusing := Must("", foreign{[]error{&gate.Rejection{RequestID: "req-7"}}}, nil)
-	_, _, err = refusing.Acquire(t.Context(), gate.Call{})
+	_, err = refusing.Acquire(t.Context(), &gate.Call{})
 	if r, ok := refusing.Refusal(t.Context(), err); !ok || r.RequestID() != "req-7" {
 		t.Errorf("got %v and %t for a wrapped rejection", r, ok)
 	}
@@ -194,7 +197,7 @@ func TestTelemetryIsThereUnlessItIsTurnedOff(t *testing.T) {
 			sdk := newTelemetry()
 			h := Must("", newGate(t), append(test.opts, sdk.option()))
 			ctx, span := sdk.tracer.Tracer("test").Start(t.Context(), "call")
-			_, lease, err := h.Acquire(ctx, gate.Call{Route: "/a.B/C"})
+			lease, err := h.Acquire(ctx, &gate.Call{Route: "/a.B/C"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -224,16 +227,16 @@ func TestMessagesOfAStreamAreCountedAndSummedUpOnItsSpan(t *testing.T) {
 	g := newGate(t)
 	h := Must("", g, []Option{sdk.option()})
 	ctx, span := sdk.tracer.Tracer("test").Start(t.Context(), "stream")
-	messages := h.Messages(ctx)
+	messages := h.Messages(ctx, gate.Call{Route: "/a.B/C"}, nil)
 	for range 3 {
-		lease, err := messages.Acquire(ctx, gate.Call{Route: "/a.B/C"})
-		if err != nil {
+		if err := messages.Admit("one"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := messages.Acquire(ctx, gate.Call{Route: "/a.B/C"}); !errors.Is(err, gate.ErrBusy) {
+		// Without Next the first one is still worked on.
+		if err := messages.Admit("another"); !errors.Is(err, gate.ErrBusy) {
 			t.Errorf("got %v, want gate.ErrBusy", err)
 		}
-		lease.Release()
+		messages.Next()
 	}
 	messages.End()
 	span.End()

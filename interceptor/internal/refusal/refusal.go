@@ -7,6 +7,7 @@ package refusal
 import (
 	"context"
 	"math"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -18,20 +19,6 @@ import (
 const (
 	Message = "server busy"
 	Domain  = "rpcgate"
-
-	// PushbackTrailer is gRPC's server pushback: the milliseconds to wait
-	// before a retry, or a negative number to forbid it. A client that finds
-	// more than one value does not retry. See gRFC A6.
-	PushbackTrailer = "grpc-retry-pushback-ms"
-	// RetryAfterHeader is HTTP's, RFC 9110 section 10.2.3, in seconds.
-	RetryAfterHeader = "Retry-After"
-)
-
-// The values of google.rpc.Code that a refusal can have. Both grpc-go's and
-// Connect's codes are these numbers.
-const (
-	codeResourceExhausted = 8
-	codeUnavailable       = 14
 )
 
 // Refusal is one rejection as the client is told of it.
@@ -55,14 +42,14 @@ type Refusal struct {
 // the gate's name and numbers, which are otherwise kept from clients.
 func New(ctx context.Context, r *gate.Rejection, withState bool) Refusal {
 	out := Refusal{
-		Code:       codeResourceExhausted,
-		HTTPStatus: 429,
+		Code:       CodeResourceExhausted,
+		HTTPStatus: http.StatusTooManyRequests,
 		Delay:      roundUp(r.RetryDelay, time.Millisecond),
 		rejection:  r,
 		withState:  withState,
 	}
 	if r.Refusal == gate.ServiceUnavailable {
-		out.Code, out.HTTPStatus = codeUnavailable, 503
+		out.Code, out.HTTPStatus = CodeUnavailable, http.StatusServiceUnavailable
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		out.NoRetry = time.Until(deadline) <= out.Delay
@@ -81,7 +68,7 @@ func (r Refusal) Local() Refusal {
 func (r Refusal) IsLocal() bool { return r.local }
 
 // WithPushback returns the refusal with the delay that a value of
-// [PushbackTrailer] says, for a call whose caller is told that already.
+// [PushbackMetadata] says, for a call whose caller is told that already.
 func (r Refusal) WithPushback(value string) Refusal {
 	ms, err := strconv.ParseInt(value, 10, 32)
 	r.NoRetry = err != nil || ms < 0
@@ -94,7 +81,7 @@ func (r Refusal) WithPushback(value string) Refusal {
 // Rejection is what the refusal was made from.
 func (r Refusal) Rejection() *gate.Rejection { return r.rejection }
 
-// Pushback is the value of [PushbackTrailer].
+// Pushback is the value of [PushbackMetadata].
 func (r Refusal) Pushback() string {
 	if r.NoRetry {
 		return "-1"

@@ -88,7 +88,7 @@ func TestStringsOfClientsAreCutAndCleaned(t *testing.T) {
 		"\xff\xfe":               "",
 		strings.Repeat("x", 300): strings.Repeat("x", 128),
 	} {
-		if got := RequestID(http.Header{"X-Request-Id": {in}}); got != want {
+		if got := RequestID(in); got != want {
 			t.Errorf("%q became %q, want %q", in, got, want)
 		}
 	}
@@ -110,6 +110,22 @@ func FuzzStringsOfClientsAreCutAndCleaned(f *testing.F) {
 	})
 }
 
+func TestHostsWithOptionsDescribe(t *testing.T) {
+	for name, c := range map[string]Config{
+		"key":      {Key: func(context.Context, gate.Call, Metadata) string { return "" }},
+		"priority": {PriorityHeader: "x-priority"},
+		"cost":     {Cost: func(context.Context, string, any) int64 { return 1 }},
+		"size":     {Size: func(any) int64 { return 1 }},
+	} {
+		if !(&Host{Config: c}).Describes() {
+			t.Errorf("%s: Describes is false", name)
+		}
+	}
+	if (&Host{}).Describes() {
+		t.Error("Describes is true without options")
+	}
+}
+
 func TestPriorityComesFromTheHeaderThatWasNamed(t *testing.T) {
 	named := &Host{Config: Config{PriorityHeader: "x-priority"}}
 	for value, want := range map[string]gate.Priority{
@@ -117,10 +133,10 @@ func TestPriorityComesFromTheHeaderThatWasNamed(t *testing.T) {
 		"": gate.Normal, "urgent": gate.Normal, "critical!": gate.Normal,
 	} {
 		md := http.Header{"X-Priority": {value}}
-		if got := named.Complete(t.Context(), gate.Call{}, md).Priority; got != want {
+		if got := described(t, named, gate.Call{}, md, nil).Priority; got != want {
 			t.Errorf("%q is %s, want %s", value, got, want)
 		}
-		if got := (&Host{}).Complete(t.Context(), gate.Call{}, md).Priority; got != gate.Normal {
+		if got := described(t, &Host{}, gate.Call{}, md, nil).Priority; got != gate.Normal {
 			t.Errorf("%q is %s without the option, want normal", value, got)
 		}
 	}
@@ -130,12 +146,12 @@ func TestKeysAreCleanedWhereverTheyComeFrom(t *testing.T) {
 	h := &Host{Config: Config{Key: func(context.Context, gate.Call, Metadata) string {
 		return strings.Repeat("ä\n", 10) + strings.Repeat("k", 500)
 	}}}
-	if got := h.Complete(t.Context(), gate.Call{}, http.Header{}).Key; got != strings.Repeat("k", 98) {
+	if got := described(t, h, gate.Call{}, http.Header{}, nil).Key; got != strings.Repeat("k", 98) {
 		t.Errorf("key %q (%d), want the printable ones of the first 128 bytes", got, len(got))
 	}
 }
 
-func TestWeighAsksOnlyForWhatThereIs(t *testing.T) {
+func TestCostAndSizeComeFromTheRequestIfItWasRead(t *testing.T) {
 	h := &Host{Config: Config{
 		Cost: func(_ context.Context, route string, request any) int64 {
 			if request == nil {
@@ -146,13 +162,21 @@ func TestWeighAsksOnlyForWhatThereIs(t *testing.T) {
 		Size: func(request any) int64 { return int64(len(request.(string))) },
 	}}
 	call := gate.Call{Route: "/a.B/C", Size: 7}
-	if got := h.Weigh(t.Context(), call, nil); got.Cost != 3 || got.Size != 7 {
+	if got := described(t, h, call, nil, nil); got.Cost != 3 || got.Size != 7 {
 		t.Errorf("got %+v without a request, want cost 3 and the size that was known", got)
 	}
-	if got := h.Weigh(t.Context(), call, "12345"); got.Cost != 6 || got.Size != 5 {
+	if got := described(t, h, call, nil, "12345"); got.Cost != 6 || got.Size != 5 {
 		t.Errorf("got %+v, want cost 6 and size 5", got)
 	}
-	if (&Host{}).NeedsRequest() || (&Host{}).NeedsMetadata() || !h.NeedsRequest() {
-		t.Error("NeedsRequest or NeedsMetadata is wrong")
+}
+
+// described is call with what h's options say about it.
+func described(t *testing.T, h *Host, call gate.Call, md Metadata, request any) gate.Call {
+	t.Helper()
+	before := call
+	h.Describe(t.Context(), &call, md, request)
+	if !h.Describes() && call != before {
+		t.Errorf("Describe made %+v of %+v, but Describes is false", call, before)
 	}
+	return call
 }

@@ -1,56 +1,9 @@
 package host
 
 import (
-	"context"
 	"net/netip"
 	"strings"
-
-	"github.com/rpcgate/rpcgate/gate"
 )
-
-// RequestIDHeader is where clients and proxies put the id of a request.
-const RequestIDHeader = "x-request-id"
-
-// What clients may send is bounded.
-const (
-	maxRequestID    = 128
-	maxKey          = 128
-	maxForwardedFor = 1024
-)
-
-// Complete fills in what the options take from the client: key and priority.
-func (h *Host) Complete(ctx context.Context, call gate.Call, md Metadata) gate.Call {
-	if h.PriorityHeader != "" {
-		call.Priority = parsePriority(md.Get(h.PriorityHeader))
-	}
-	if h.Key != nil {
-		call.Key = Clean(h.Key(ctx, call, md), maxKey)
-	}
-	return call
-}
-
-// NeedsMetadata reports whether Complete has anything to do.
-func (h *Host) NeedsMetadata() bool { return h.PriorityHeader != "" || h.Key != nil }
-
-// NeedsRequest reports whether Weigh has anything to do.
-func (h *Host) NeedsRequest() bool { return h.Cost != nil || h.Size != nil }
-
-// Weigh fills in what the options take from the request message.
-func (h *Host) Weigh(ctx context.Context, call gate.Call, request any) gate.Call {
-	if h.Cost != nil {
-		call.Cost = h.Cost(ctx, call.Route, request)
-	}
-	if h.Size != nil && request != nil {
-		call.Size = h.Size(request)
-	}
-	return call
-}
-
-// RequestID returns the client's id of the request, cleaned.
-func RequestID(md Metadata) string { return CleanRequestID(md.Get(RequestIDHeader)) }
-
-// CleanRequestID makes what a client sent as the id of a request safe to use.
-func CleanRequestID(s string) string { return Clean(s, maxRequestID) }
 
 // RemoteIP returns the address of the caller: that of the peer, or behind
 // trusted proxies the last address in X-Forwarded-For that is not one of
@@ -130,37 +83,4 @@ func hostOf(addr string) string {
 		return addr
 	}
 	return addr[:colon]
-}
-
-// Clean cuts s to a length and leaves only characters that are safe in logs,
-// headers and pages: printable ASCII.
-func Clean(s string, maxLen int) string {
-	if len(s) > maxLen {
-		s = s[:maxLen]
-	}
-	for i := range len(s) {
-		if !printable(s[i]) {
-			return strings.Map(func(r rune) rune {
-				if r < 0x80 && printable(byte(r)) {
-					return r
-				}
-				return -1
-			}, s)
-		}
-	}
-	return s
-}
-
-func printable(b byte) bool { return b >= ' ' && b < 0x7f }
-
-// parsePriority reads a header; what it does not know is Normal.
-func parsePriority(s string) gate.Priority {
-	switch strings.ToLower(Clean(s, 16)) {
-	case "low":
-		return gate.Low
-	case "critical":
-		return gate.Critical
-	default:
-		return gate.Normal
-	}
 }

@@ -1,0 +1,83 @@
+package host
+
+import (
+	"context"
+	"strings"
+
+	"github.com/rpcgate/rpcgate/gate"
+)
+
+// What clients may send is bounded.
+const (
+	maxRequestID    = 128
+	maxKey          = 128
+	maxForwardedFor = 1024
+)
+
+// Describe adds to the call what the options say about it: key and priority, which
+// they find in md, which is what the client has sent; and cost and size, which they
+// find in the request. That is nil if it was not read.
+func (h *Host) Describe(ctx context.Context, call *gate.Call, md Metadata, request any) {
+	h.describeCaller(ctx, call, md)
+	h.weigh(ctx, call, request)
+}
+
+// Describes reports whether Describe does anything, for a host that has to allocate
+// the Metadata.
+func (h *Host) Describes() bool {
+	return h.PriorityHeader != "" || h.Key != nil || h.Cost != nil || h.Size != nil
+}
+
+func (h *Host) describeCaller(ctx context.Context, call *gate.Call, md Metadata) {
+	if h.PriorityHeader != "" {
+		call.Priority = parsePriority(md.Get(h.PriorityHeader))
+	}
+	if h.Key != nil {
+		call.Key = Clean(h.Key(ctx, *call, md), maxKey)
+	}
+}
+
+func (h *Host) weigh(ctx context.Context, call *gate.Call, request any) {
+	if h.Cost != nil {
+		call.Cost = h.Cost(ctx, call.Route, request)
+	}
+	if h.Size != nil && request != nil {
+		call.Size = h.Size(request)
+	}
+}
+
+// RequestID makes what a client has sent as the id of a request safe to use.
+func RequestID(sent string) string { return Clean(sent, maxRequestID) }
+
+// Clean cuts s to a length and leaves only characters that are safe in logs,
+// headers and pages: printable ASCII.
+func Clean(s string, maxLen int) string {
+	if len(s) > maxLen {
+		s = s[:maxLen]
+	}
+	for i := range len(s) {
+		if !printable(s[i]) {
+			return strings.Map(func(r rune) rune {
+				if r < 0x80 && printable(byte(r)) {
+					return r
+				}
+				return -1
+			}, s)
+		}
+	}
+	return s
+}
+
+func printable(b byte) bool { return b >= ' ' && b < 0x7f }
+
+// parsePriority reads a header; what it does not know is Normal.
+func parsePriority(s string) gate.Priority {
+	switch strings.ToLower(Clean(s, 16)) {
+	case "low":
+		return gate.Low
+	case "critical":
+		return gate.Critical
+	default:
+		return gate.Normal
+	}
+}

@@ -1,0 +1,58 @@
+package host
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"github.com/rpcgate/rpcgate/gate"
+)
+
+func TestLeaseOfAMessageIsHeldUntilTheNextOne(t *testing.T) {
+	g := newGate(t)
+	m := Must("", g, nil).Messages(t.Context(), gate.Call{}, nil)
+	for range 2 {
+		if err := m.Admit("message"); err != nil || g.InFlight() != 1 {
+			t.Fatalf("error %v, %d in flight, want 1", err, g.InFlight())
+		}
+		m.Next()
+		if n := g.InFlight(); n != 0 {
+			t.Fatalf("%d in flight while the handler waits for the next message", n)
+		}
+	}
+	if err := m.Admit("last"); err != nil {
+		t.Fatal(err)
+	}
+	m.End()
+	if n := g.InFlight(); n != 0 {
+		t.Errorf("%d in flight after the end", n)
+	}
+	if err := m.Admit("late"); err != nil || g.InFlight() != 0 {
+		t.Errorf("error %v, %d in flight, want none for a message that nobody works on", err, g.InFlight())
+	}
+}
+
+func TestMessagesAreWeighedOneByOneAndDescribedOnce(t *testing.T) {
+	var calls []gate.Call
+	g := gate.Must(gate.New("db", 10, gate.WithOnEvent(func(_ context.Context, e gate.Event) {
+		if e.Kind == gate.EventDecision {
+			calls = append(calls, e.Call)
+		}
+	})))
+	keys := 0
+	h := Must("", g, []Option{OptionFunc(func(c *Config) error {
+		c.Key = func(_ context.Context, _ gate.Call, md Metadata) string { keys++; return md.Get("x-tenant") }
+		c.Cost = func(_ context.Context, _ string, request any) int64 { return int64(len(request.(string))) }
+		return nil
+	})})
+	m := h.Messages(t.Context(), gate.Call{Route: "/a.B/C"}, http.Header{"X-Tenant": {"a"}})
+	defer m.End()
+	for _, message := range []string{"1", "22"} {
+		if err := m.Admit(message); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if keys != 1 || len(calls) != 2 || calls[0].Key != "a" || calls[0].Cost != 1 || calls[1].Cost != 2 {
+		t.Errorf("the key was asked for %d times, the calls are %+v", keys, calls)
+	}
+}
