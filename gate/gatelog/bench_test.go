@@ -47,7 +47,7 @@ func BenchmarkAggregatedParallel(b *testing.B) {
 
 type idle struct{}
 
-func (idle) Interest(context.Context) gate.Interest { return gate.ObserveAll }
+func (idle) Interest(context.Context) gate.Interest { return gate.ObserveAll | gate.ObserveFixed }
 func (idle) OnEvent(context.Context, gate.Event)    {}
 
 // BenchmarkCall is a call at a gate, with an observer that does nothing and with

@@ -10,17 +10,17 @@ import (
 )
 
 // mayDetail reports whether the gate may write one more line of detail in this
-// interval, and counts it.
+// interval, and counts the line.
 func (g *gateLog) mayDetail(most int) bool {
-	if g.details.Load() >= int64(most) { // so that a flood does not count on
+	if g.details.Load() >= int64(most) { // a flood only reads
 		return false
 	}
 	return g.details.Add(1) <= int64(most)
 }
 
-// inBurst reports whether a decision is part of a burst, and begins one if it is
-// the first rejection in an interval. As long as there is no burst an accepted
-// call pays for one look at an atomic number.
+// inBurst reports whether a decision belongs to a burst. A rejection begins one if
+// the interval before it had none. Without a burst, an accepted call costs one
+// atomic load.
 func (g *gateLog) inBurst(l *Logger, rejected bool) bool {
 	if l.config.burstLines == 0 || !rejected && g.burstLeft.Load() <= 0 {
 		return false
@@ -45,8 +45,7 @@ func (g *gateLog) inBurst(l *Logger, rejected bool) bool {
 	return true
 }
 
-// writeDecision writes all that is known of one decision. why is "sample" or
-// "burst".
+// writeDecision writes all details of one decision. why is "sample" or "burst".
 func (l *Logger) writeDecision(ctx context.Context, r *row, e *gate.Event, why string) {
 	level := l.config.calm
 	if e.Decision.Rejected() && !e.DryRun {
@@ -59,7 +58,7 @@ func (l *Logger) writeDecision(ctx context.Context, r *row, e *gate.Event, why s
 	attrs := make([]slog.Attr, 0, 17)
 	attrs = append(attrs,
 		slog.String("gate", r.gate),
-		slog.String("route", clean.String(call.Route)), // the row may be that of others
+		slog.String("route", clean.String(call.Route)), // the row's may be otherRoute
 		slog.String("request_id", clean.String(call.RequestID)),
 		slog.String("decision", e.Decision.String()),
 	)
@@ -83,7 +82,7 @@ func (l *Logger) writeDecision(ctx context.Context, r *row, e *gate.Event, why s
 	l.log.LogAttrs(ctx, level, "gate decision", attrs...)
 }
 
-// writeHeld writes that a lease is held too long.
+// writeHeld writes the line about a lease held too long.
 func (l *Logger) writeHeld(ctx context.Context, r *row, e *gate.Event) {
 	if !l.log.Enabled(ctx, l.config.overload) {
 		return
@@ -101,8 +100,8 @@ func (l *Logger) writeHeld(ctx context.Context, r *row, e *gate.Event) {
 	l.log.LogAttrs(ctx, l.config.overload, "gate lease held too long", appendCaller(attrs, &call)...)
 }
 
-// appendCaller adds what the call says of itself beyond its route and id, as far
-// as it does.
+// appendCaller appends the attributes of a call that may be missing or have their
+// default.
 func appendCaller(attrs []slog.Attr, call *gate.Call) []slog.Attr {
 	if call.RemoteIP != "" {
 		attrs = append(attrs, slog.String("remote_ip", clean.String(call.RemoteIP)))
@@ -119,7 +118,7 @@ func appendCaller(attrs []slog.Attr, call *gate.Call) []slog.Attr {
 	return attrs
 }
 
-// ms is d in milliseconds with two decimals.
+// ms returns d in milliseconds, rounded to two decimals.
 func ms(d time.Duration) float64 {
 	return float64(d.Round(10*time.Microsecond).Microseconds()) / 1000
 }

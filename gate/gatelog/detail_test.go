@@ -87,17 +87,17 @@ func TestBurstAfterTheFirstRejection(t *testing.T) {
 		send(log, 10, accepted("/a"))
 		burst(0)
 		send(log, 1, rejected("/a"))
-		send(log, 2, accepted("/b")) // every decision of the gate
+		send(log, 2, accepted("/b")) // a burst has every decision of the gate
 		burst(3)
 		other := accepted("/a")
-		other.Gate = "reports" // but not of another one
+		other.Gate = "reports" // but none of another gate
 		send(log, 1, other)
 		burst(0)
 		send(log, 10, accepted("/a"))
 		burst(2) // 5 in all
 
-		// Rejections go on: no further burst, until there was none for an
-		// interval.
+		// No further burst begins while rejections go on, until an interval
+		// without one.
 		for range 100 {
 			time.Sleep(59 * time.Second)
 			send(log, 1, rejected("/a"))
@@ -105,7 +105,7 @@ func TestBurstAfterTheFirstRejection(t *testing.T) {
 		burst(0)
 		time.Sleep(time.Minute)
 		send(log, 1, rejected("/a"))
-		time.Sleep(2 * time.Second) // its time is up before its lines are
+		time.Sleep(2 * time.Second) // its time ends before its lines do
 		send(log, 10, accepted("/a"))
 		burst(1)
 	})

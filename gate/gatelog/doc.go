@@ -1,31 +1,34 @@
-// Package gatelog writes what gates decide to a [slog.Logger] without flooding
-// it: one line a minute for each gate and route, a sample of single calls, and
-// every call for a short while after the first rejection.
+// Package gatelog writes the decisions of gates to a [slog.Logger] without
+// flooding it: one summary a minute for each gate and route, a sample of single
+// calls, and every call for a short while after the first rejection.
 //
 //	log := gatelog.New(slog.Default())
-//	defer log.Close() // writes what is left
+//	defer log.Close() // writes the last summaries
 //	db := gate.Must(gate.New("orders-db", 16, gate.WithOnEvent(log.OnEvent)))
 //
-// A gate that exists already, for instance one of a [gate.Policy], is added by
+// For a gate that already exists, such as one of a [gate.Policy], call
 // db.Observe(log).
 //
 // # The lines
 //
-// All lines name the gate and the route. Times are in milliseconds.
+// All lines name the gate and the route. The names of the other attributes say
+// their unit.
 //
-//   - "gate summary" comes once an interval for each gate and route that had a
-//     call: accepted, rejected, rejected_<reason> for each reason that came up,
-//     abandoned; waited_ms_mean, waited_ms_p95 and waited_ms_max of the accepted
-//     and the rejected calls; peak_in_flight, of the gate, as these calls saw
-//     it; limit; interval_s, the time that the line covers. There is no line
-//     when nothing happened.
-//   - "gate decision" is the full detail of one call, with its request_id. The
-//     attribute detail says why it is there: "sample" or "burst".
-//   - "gate lease held too long" repeats an event of [gate.WithMaxHold].
+//   - "gate summary" is written once an interval for each gate and route that
+//     had a call. It counts the accepted, rejected and abandoned calls, and as
+//     rejected_<reason> the rejections for each reason that occurred.
+//     waited_ms_mean, waited_ms_p95 and waited_ms_max are about the accepted and
+//     the rejected calls. peak_in_flight is the most units in flight at the gate
+//     when one of these calls was decided, limit is the gate's limit, and
+//     interval_s is the time that the line covers. held_too_long and
+//     details_dropped are there if they are not 0.
+//   - "gate decision" has all details of one call, with its request_id. The
+//     attribute detail says why the line was written: "sample" or "burst".
+//   - "gate lease held too long" reports an event of [gate.WithMaxHold].
 //
-// Lines of a dry run have dry_run=true: nobody was refused. A calm line has the
-// level Info; one that tells of an enforced rejection, or of a lease held too
-// long, has Warn.
+// Lines about a dry run have dry_run=true: no client was refused. Lines about an
+// enforced rejection or a lease held too long have the level Warn, all others
+// have Info; see [WithLevels].
 //
 // Strings that clients choose are cut to 256 bytes, and characters that cannot
 // be printed are replaced.

@@ -5,21 +5,22 @@ import (
 	"time"
 )
 
-// histogram counts waits in buckets that are at most an eighth wide: one for
-// each microsecond up to 8, then eight for each doubling, up to four minutes.
+// histogram counts waits in buckets. There is one for each microsecond up to 8,
+// then eight for each doubling, up to four minutes: the upper end of a bucket is
+// at most an eighth above its lower end.
 type histogram [208]uint32
 
-// bucketOf is the bucket that d belongs to.
+// bucketOf returns the bucket of d.
 func bucketOf(d time.Duration) int {
 	us := uint64(max(d.Microseconds(), 0))
 	if us < 8 {
 		return int(us)
 	}
-	shift := bits.Len64(us) - 4 // what is left are 4 bits, the first of them 1
+	shift := bits.Len64(us) - 4 // us>>shift has 4 bits, the first of them 1
 	return min(8*shift+int(us>>shift), len(histogram{})-1)
 }
 
-// upperEnd is the longest wait that belongs to a bucket, to the microsecond.
+// upperEnd returns the longest wait of a bucket, to the microsecond.
 func upperEnd(bucket int) time.Duration {
 	if bucket < 8 {
 		return time.Duration(bucket) * time.Microsecond
@@ -30,20 +31,20 @@ func upperEnd(bucket int) time.Duration {
 
 func (h *histogram) add(d time.Duration) { h[bucketOf(d)]++ }
 
-// quantile is a wait that the given share of all waits did not exceed: the upper
-// end of its bucket, so at most an eighth too long.
+// quantile returns a wait that the given share of all waits did not exceed. It is
+// the upper end of a bucket, so it is at most an eighth too long.
 func (h *histogram) quantile(share float64) time.Duration {
 	var total uint64
 	for _, n := range h {
 		total += uint64(n)
 	}
-	below := uint64(float64(total) * (1 - share)) // that many may be longer
+	longer := uint64(float64(total) * (1 - share)) // so many waits may be longer
 	for b := len(h) - 1; b >= 0; b-- {
-		if n := uint64(h[b]); n > below {
+		n := uint64(h[b])
+		if n > longer {
 			return upperEnd(b)
-		} else {
-			below -= n
 		}
+		longer -= n
 	}
 	return 0
 }

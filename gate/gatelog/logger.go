@@ -2,6 +2,7 @@ package gatelog
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -11,43 +12,46 @@ import (
 	"github.com/rpcgate/rpcgate/gate/internal/clean"
 )
 
-// Logger writes what gates decide to a log; see the package's documentation. It
-// serves any number of gates and is a [gate.Observer].
+// Logger writes the decisions of gates to a log; see the package documentation.
+// It serves any number of gates and is a [gate.Observer].
 //
 // All its methods are safe for concurrent use. Lines of detail are written on
-// the goroutine of the call, so the [slog.Handler] should not block; summaries
-// are written by a timer that runs only after something happened. The memory is
-// bounded: see [WithMaxRoutes].
+// the goroutine of the call, so the [slog.Handler] should not block. Summaries
+// are written by a timer, which runs only after an event. [WithMaxRoutes] bounds
+// the memory.
 type Logger struct {
 	log    *slog.Logger
 	config config
-	base   time.Time // what now counts from
+	base   time.Time // now counts from it
 
 	gates  atomic.Pointer[map[string]*gateLog] // by name; replaced, never changed
 	armed  atomic.Bool                         // the timer runs
 	closed atomic.Bool
 
 	writing sync.Mutex     // held while summaries are taken and written
-	timers  sync.WaitGroup // timers that run
+	timers  sync.WaitGroup // running timers
 
 	mu    sync.Mutex // guards what follows and the changes to gates and their rows
 	timer *time.Timer
-	since time.Time // the beginning of the interval
+	since time.Time // when the interval began
 }
 
-// New makes a Logger that writes to log. It panics if log is nil; see [Option]
-// for bad options.
+// New returns a Logger that writes to log. It panics if log is nil or an option
+// has a bad value.
 func New(log *slog.Logger, opts ...Option) *Logger {
+	c, err := newConfig(opts)
 	if log == nil {
-		misuse("New: the logger is nil")
+		err = errors.Join(errors.New("New: want a logger, got nil"), err)
 	}
-	l := &Logger{log: log, config: newConfig(opts), base: time.Now()}
+	if err != nil {
+		panic("gatelog: " + err.Error())
+	}
+	l := &Logger{log: log, config: c, base: time.Now()}
 	l.gates.Store(&map[string]*gateLog{})
 	return l
 }
 
-// Interest is everything until Close, then nothing. It makes a Logger a
-// [gate.Observer].
+// Interest returns [gate.ObserveAll], or [gate.ObserveNothing] after Close.
 func (l *Logger) Interest(context.Context) gate.Interest {
 	if l.closed.Load() {
 		return gate.ObserveNothing
@@ -55,14 +59,14 @@ func (l *Logger) Interest(context.Context) gate.Interest {
 	return gate.ObserveAll
 }
 
-// Same makes a Logger a [gate.UniqueObserver], so that it observes a gate only
-// once.
+// Same reports whether o is this Logger. A gate has a Logger only once, however
+// often it is added; see [gate.UniqueObserver].
 func (l *Logger) Same(o gate.Observer) bool { return o == gate.Observer(l) }
 
-// OnEvent counts an event, and writes it if it is in the sample or in a burst.
-// It is made for [gate.WithOnEvent]. After Close it does nothing.
+// OnEvent counts an event, and writes it if it belongs to the sample or to a
+// burst. Use it with [gate.WithOnEvent]. After Close it does nothing.
 func (l *Logger) OnEvent(ctx context.Context, e gate.Event) {
-	if e.Kind == gate.EventRelease || l.closed.Load() {
+	if e.Kind != gate.EventDecision && e.Kind != gate.EventMaxHold || l.closed.Load() {
 		return
 	}
 	g, r, sampled := l.count(&e)
@@ -86,7 +90,7 @@ func (l *Logger) OnEvent(ctx context.Context, e gate.Event) {
 	}
 }
 
-// count adds the event to its row, which it makes if need be.
+// count adds the event to its row. It makes the row if there is none.
 func (l *Logger) count(e *gate.Event) (g *gateLog, r *row, sampled bool) {
 	route := e.Call.Route
 	switch {
@@ -106,10 +110,10 @@ func (l *Logger) count(e *gate.Event) (g *gateLog, r *row, sampled bool) {
 		if sampled, ok := r.add(e, l.config.sampleStep); ok {
 			return g, r, sampled
 		}
-		// The row was given up since it was looked up: there is a new one, or
-		// will be.
+		// The row was given up after it was found. The next look finds or
+		// makes another one.
 	}
 }
 
-// now is the time since the Logger was made.
+// now returns the time since the Logger was made.
 func (l *Logger) now() time.Duration { return time.Since(l.base) }

@@ -1,6 +1,7 @@
 package gatelog
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -17,14 +18,14 @@ const (
 )
 
 // Option configures a [Logger]; see the functions that begin with With. A bad
-// value is a mistake of the program: the function that is given it panics.
+// value is a programmer's mistake: [New] panics and names all of them.
 type Option interface {
-	apply(*config)
+	apply(*config) error
 }
 
-type optionFunc func(*config)
+type optionFunc func(*config) error
 
-func (f optionFunc) apply(c *config) { f(c) }
+func (f optionFunc) apply(c *config) error { return f(c) }
 
 type config struct {
 	interval   time.Duration
@@ -37,13 +38,17 @@ type config struct {
 	overload   slog.Level
 }
 
-// sampleOne is what the steps of a route's calls add up to when the next one is
-// sampled. Whole numbers, so that a rate of 0.1 is every tenth call exactly.
+// sampleOne is the sum at which a route's next call is sampled: each call adds a
+// step. The sum is a whole number so that a rate of 0.1 is exactly every tenth
+// call.
 const sampleOne = 1 << 32
 
-func newConfig(opts []Option) config {
+// newConfig applies options to the defaults. The error names everything that is
+// wrong.
+func newConfig(opts []Option) (config, error) {
 	c := config{
 		interval:   DefaultInterval,
+		sampleStep: sampleStep(DefaultSampleRate),
 		burstLines: DefaultBurstLines,
 		burstTime:  DefaultBurstTime,
 		maxDetails: DefaultMaxDetails,
@@ -51,83 +56,102 @@ func newConfig(opts []Option) config {
 		calm:       slog.LevelInfo,
 		overload:   slog.LevelWarn,
 	}
-	WithSampleRate(DefaultSampleRate).apply(&c)
+	var errs []error
 	for i, o := range opts {
 		if o == nil {
-			misuse("New: option %d is nil", i)
+			errs = append(errs, fmt.Errorf("New: want an option, got nil as option %d of %d", i+1, len(opts)))
+			continue
 		}
-		o.apply(&c)
+		errs = append(errs, o.apply(&c))
 	}
-	return c
+	return c, errors.Join(errs...)
 }
 
-// misuse reports a mistake of the program that uses the package.
-func misuse(format string, args ...any) {
-	panic("gatelog: " + fmt.Sprintf(format, args...))
-}
-
-// WithInterval sets how long one summary line covers, from the first call of the
-// interval on. The default is a minute. It panics unless d is at least a
-// millisecond.
+// WithInterval sets the time that one summary covers, counted from the first call
+// in it. The default is a minute. d must be at least a millisecond.
 func WithInterval(d time.Duration) Option {
-	if d < time.Millisecond {
-		misuse("WithInterval: want 1ms or more, got %s", d)
-	}
-	return optionFunc(func(c *config) { c.interval = d })
+	return optionFunc(func(c *config) error {
+		if d < time.Millisecond {
+			return fmt.Errorf("WithInterval: want 1ms or more, got %s", d)
+		}
+		c.interval = d
+		return nil
+	})
 }
 
-// WithSampleRate sets the share of decisions that are written in detail. The
-// default is 0.01: of every gate and route each 100th. 0 turns samples off, 1
-// writes every decision, up to [WithMaxDetails]. It panics unless the rate is
-// between 0 and 1.
+// WithSampleRate sets the share of decisions that are written in detail, from 0
+// to 1. The default is 0.01: each 100th call of a gate and route. A rate of 0
+// turns samples off. A rate of 1 writes every decision, up to [WithMaxDetails].
 func WithSampleRate(rate float64) Option {
-	if !(rate >= 0 && rate <= 1) { // also refuses NaN
-		misuse("WithSampleRate: want 0 to 1, got %v", rate)
-	}
+	return optionFunc(func(c *config) error {
+		if !(rate >= 0 && rate <= 1) { // also true for NaN
+			return fmt.Errorf("WithSampleRate: want 0 to 1, got %v", rate)
+		}
+		c.sampleStep = sampleStep(rate)
+		return nil
+	})
+}
+
+// sampleStep is what a call adds to the sum of its route. It is rounded up: at a
+// rate of 0.1 the tenth call is sampled, not the eleventh.
+func sampleStep(rate float64) uint64 {
 	step := uint64(rate * sampleOne)
 	if float64(step) < rate*sampleOne {
-		step++ // rounded up: 0.1 is then the tenth call and not the eleventh
+		step++
 	}
-	return optionFunc(func(c *config) { c.sampleStep = step })
+	return step
 }
 
-// WithBurst sets for how many decisions, and for how long at most, all decisions
-// of a gate are written in detail after its first rejection. The default is 100
-// decisions and 5 seconds. The next burst needs an interval without a rejection
-// before it. 0 lines turn bursts off. It panics if lines is negative or d is not
+// WithBurst makes the first rejection at a gate begin a burst, in which every
+// decision of the gate is written in detail. A burst ends after the given number
+// of lines or after d, whichever comes first. The default is 100 lines and 5
+// seconds. The next burst begins with the first rejection after an interval
+// without one. 0 lines turn bursts off. lines must not be negative and d must be
 // above 0.
 func WithBurst(lines int, d time.Duration) Option {
-	if lines < 0 || d <= 0 {
-		misuse("WithBurst: want 0 or more lines and a time above 0, got %d and %s", lines, d)
-	}
-	return optionFunc(func(c *config) { c.burstLines, c.burstTime = lines, d })
+	return optionFunc(func(c *config) error {
+		if lines < 0 || d <= 0 {
+			return fmt.Errorf("WithBurst: want 0 or more lines and a time above 0, got %d and %s", lines, d)
+		}
+		c.burstLines, c.burstTime = lines, d
+		return nil
+	})
 }
 
-// WithMaxDetails bounds the lines of detail that a gate causes in an interval,
-// those of bursts apart: samples and leases held too long. The default is 300.
-// What was left out is counted in the summary as details_dropped. It panics if n
-// is negative; 0 leaves only summaries and bursts.
+// WithMaxDetails sets how many lines of detail a gate may cause in an interval:
+// samples and leases held too long. Lines of a burst do not count. The default is
+// 300. The summary counts the lines that were left out as details_dropped. n must
+// not be negative; 0 leaves only summaries and bursts.
 func WithMaxDetails(n int) Option {
-	if n < 0 {
-		misuse("WithMaxDetails: want 0 or more, got %d", n)
-	}
-	return optionFunc(func(c *config) { c.maxDetails = n })
+	return optionFunc(func(c *config) error {
+		if n < 0 {
+			return fmt.Errorf("WithMaxDetails: want 0 or more, got %d", n)
+		}
+		c.maxDetails = n
+		return nil
+	})
 }
 
 // WithMaxRoutes sets how many routes of a gate get a summary of their own. The
-// default is 100. All others, and those that no server registered, share the
-// route "_OTHER". When all places are taken, routes without a call in the last
-// interval give up theirs. It panics if n is not above 0.
+// default is 100. All other routes, and those that no server registered, share
+// the route "_OTHER". At the maximum, a route without a call in the last interval
+// makes room for a new one. n must be above 0.
 func WithMaxRoutes(n int) Option {
-	if n <= 0 {
-		misuse("WithMaxRoutes: want a number above 0, got %d", n)
-	}
-	return optionFunc(func(c *config) { c.maxRoutes = n })
+	return optionFunc(func(c *config) error {
+		if n <= 0 {
+			return fmt.Errorf("WithMaxRoutes: want a number above 0, got %d", n)
+		}
+		c.maxRoutes = n
+		return nil
+	})
 }
 
-// WithLevels sets the levels of calm lines and of those that tell of overload:
-// of an enforced rejection or of a lease held too long. The defaults are Info
-// and Warn.
+// WithLevels sets two levels: overload for lines about an enforced rejection or a
+// lease held too long, calm for all other lines. The defaults are Info for calm
+// and Warn for overload.
 func WithLevels(calm, overload slog.Level) Option {
-	return optionFunc(func(c *config) { c.calm, c.overload = calm, overload })
+	return optionFunc(func(c *config) error {
+		c.calm, c.overload = calm, overload
+		return nil
+	})
 }

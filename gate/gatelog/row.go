@@ -8,10 +8,10 @@ import (
 	"github.com/rpcgate/rpcgate/gate"
 )
 
-// maxReasons is more than there are reasons for a rejection.
+// maxReasons is above the number of reasons for a rejection.
 const maxReasons = 16
 
-// counts is what a row has counted in an interval.
+// counts is what a row counts in an interval.
 type counts struct {
 	gate, route         string
 	accepted, abandoned uint64
@@ -19,15 +19,16 @@ type counts struct {
 	dropped             int64              // details not written
 	heldTooLong         uint64
 	peak, limit         int64
-	dryRun, enforced    bool // a decision was not enforced; a rejection was
+	dryRun              bool // there was a decision in a dry run
+	enforced            bool // there was an enforced rejection
 
-	waits   uint64 // decisions that waits count in
+	waits   uint64 // decisions whose wait counts
 	waited  time.Duration
 	longest time.Duration
 	buckets histogram
 }
 
-// allRejected is the number of rejections for whatever reason.
+// allRejected returns the number of rejections for all reasons.
 func (c *counts) allRejected() (n uint64) {
 	for _, r := range c.rejected {
 		n += r
@@ -35,7 +36,7 @@ func (c *counts) allRejected() (n uint64) {
 	return n
 }
 
-// any reports whether there was an event at all.
+// any reports whether there was an event.
 func (c *counts) any() bool {
 	return c.waits != 0 || c.abandoned != 0 || c.heldTooLong != 0
 }
@@ -46,14 +47,14 @@ type row struct {
 	dropped     atomic.Int64
 
 	mu     sync.Mutex // guards what follows
-	gone   bool       // given up: counts nothing any more
-	idle   bool       // had no call in the interval before
+	gone   bool       // given up: no longer counts
+	idle   bool       // had no event in the last interval
 	sample uint64     // of sampleOne
 	counts counts
 }
 
-// add counts an event, and says whether it is one of the sample. It is not ok if
-// the row was given up.
+// add counts an event and reports whether it belongs to the sample. It is not ok
+// if the row was given up.
 func (r *row) add(e *gate.Event, step uint64) (sampled, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,7 +97,7 @@ func (c *counts) wait(d time.Duration) {
 	c.buckets.add(d)
 }
 
-// take returns what was counted, if anything, and starts anew.
+// take returns the counts, if there are any, and sets them to zero.
 func (r *row) take() (counts, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,8 +111,8 @@ func (r *row) take() (counts, bool) {
 	return c, true
 }
 
-// giveUp makes the row count nothing any more, if it had no call in the interval
-// before and none since.
+// giveUp gives the row up, unless it had an event in the last interval or since,
+// and reports whether it did.
 func (r *row) giveUp() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

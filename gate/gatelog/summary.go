@@ -10,7 +10,7 @@ import (
 	"github.com/rpcgate/rpcgate/gate"
 )
 
-// arm begins an interval: the summary will be written at its end.
+// arm begins an interval and sets the timer that writes the summaries at its end.
 func (l *Logger) arm() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -26,7 +26,7 @@ func (l *Logger) arm() {
 	l.armed.Store(true)
 }
 
-// disarm ends the interval and returns how long it was.
+// disarm ends the interval and returns its length.
 func (l *Logger) disarm() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -40,8 +40,8 @@ func (l *Logger) disarm() time.Duration {
 	return time.Since(l.since)
 }
 
-// Flush writes the summaries of the interval so far, if anything happened in it,
-// and ends it. ctx is passed to the [slog.Handler].
+// Flush ends the current interval and writes its summaries, if there are any. It
+// passes ctx to the [slog.Handler].
 func (l *Logger) Flush(ctx context.Context) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -55,9 +55,9 @@ func (l *Logger) Flush(ctx context.Context) {
 	}
 }
 
-// Close writes what is left and makes the Logger ignore further events. No timer
-// and no goroutine of it is left when Close returns. It always returns nil and
-// may be called again.
+// Close writes the last summaries and makes the Logger ignore further events. When
+// it returns, the Logger has no timer and no goroutine any more. It always returns
+// nil and may be called again.
 func (l *Logger) Close() error {
 	l.closed.Store(true)
 	l.Flush(context.Background())
@@ -65,7 +65,7 @@ func (l *Logger) Close() error {
 	return nil
 }
 
-// writeSummary writes the line of one gate, route and interval.
+// writeSummary writes the summary of one gate, route and interval.
 func (l *Logger) writeSummary(ctx context.Context, c *counts, interval time.Duration) {
 	level := l.config.calm
 	if c.enforced || c.heldTooLong > 0 {

@@ -63,13 +63,15 @@ func TestNothingHappenedNothingIsWritten(t *testing.T) {
 	})
 }
 
-func TestReleaseIsNotACall(t *testing.T) {
+func TestOnlyDecisionsAreCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out lines
 		log := out.logger()
-		e := accepted("/a")
-		e.Kind, e.Decision = gate.EventRelease, 0
-		send(log, 1000, e)
+		for _, kind := range []gate.EventKind{0, gate.EventRelease, gate.EventMaxHold + 1} {
+			e := accepted("/a")
+			e.Kind, e.Decision = kind, 0
+			send(log, 1000, e)
+		}
 		log.Close()
 		out.expect(t)
 	})
@@ -147,7 +149,7 @@ func TestRoutesAreBounded(t *testing.T) {
 		log.Flush(t.Context())
 		out.expect(t, count("/00", 1), count("/01", 1), count("_OTHER", 99))
 
-		// A route with calls keeps its place, one without gives it up.
+		// A route with calls keeps its row, one without is given up.
 		send(log, 2, accepted("/01"))
 		log.Flush(t.Context())
 		send(log, 3, accepted("/50"))
@@ -158,18 +160,32 @@ func TestRoutesAreBounded(t *testing.T) {
 }
 
 func TestBadOptionsPanic(t *testing.T) {
-	mustPanic(t, "gatelog: New: the logger is nil", func() { gatelog.New(nil) })
-	mustPanic(t, "gatelog: New: option 0 is nil", func() { new(lines).logger(nil) })
-	mustPanic(t, "gatelog: WithInterval: want 1ms or more, got 0s", func() { gatelog.WithInterval(0) })
-	mustPanic(t, "gatelog: WithSampleRate: want 0 to 1, got 1.5", func() { gatelog.WithSampleRate(1.5) })
-	mustPanic(t, "gatelog: WithSampleRate: want 0 to 1, got NaN", func() { gatelog.WithSampleRate(math.NaN()) })
-	mustPanic(t, "gatelog: WithBurst: want 0 or more lines and a time above 0, got -1 and 1s", func() { gatelog.WithBurst(-1, time.Second) })
-	mustPanic(t, "gatelog: WithMaxDetails: want 0 or more, got -1", func() { gatelog.WithMaxDetails(-1) })
-	mustPanic(t, "gatelog: WithMaxRoutes: want a number above 0, got 0", func() { gatelog.WithMaxRoutes(0) })
+	mustPanic(t, "gatelog: New: want a logger, got nil", func() { gatelog.New(nil) })
+	for want, option := range map[string]gatelog.Option{
+		"New: want an option, got nil as option 1 of 1":                     nil,
+		"WithInterval: want 1ms or more, got 0s":                            gatelog.WithInterval(0),
+		"WithSampleRate: want 0 to 1, got 1.5":                              gatelog.WithSampleRate(1.5),
+		"WithSampleRate: want 0 to 1, got NaN":                              gatelog.WithSampleRate(math.NaN()),
+		"WithBurst: want 0 or more lines and a time above 0, got -1 and 1s": gatelog.WithBurst(-1, time.Second),
+		"WithBurst: want 0 or more lines and a time above 0, got 1 and 0s":  gatelog.WithBurst(1, 0),
+		"WithMaxDetails: want 0 or more, got -1":                            gatelog.WithMaxDetails(-1),
+		"WithMaxRoutes: want a number above 0, got 0":                       gatelog.WithMaxRoutes(0),
+	} {
+		mustPanic(t, "gatelog: "+want, func() { new(lines).logger(option) })
+	}
 }
 
-// No decision is lost or counted twice, whatever is flushed, given up or closed
-// in between.
+func TestAllMistakesAreNamedAtOnce(t *testing.T) {
+	want := "gatelog: New: want a logger, got nil\n" +
+		"WithInterval: want 1ms or more, got -1s\n" +
+		"New: want an option, got nil as option 3 of 4\n" +
+		"WithMaxRoutes: want a number above 0, got -5"
+	mustPanic(t, want, func() {
+		gatelog.New(nil, gatelog.WithInterval(-time.Second), gatelog.WithMaxDetails(1), nil, gatelog.WithMaxRoutes(-5))
+	})
+}
+
+// No decision is lost or counted twice while others flush, give up rows or close.
 func TestCountsAddUpUnderConcurrency(t *testing.T) {
 	var out lines
 	log := out.logger(gatelog.WithInterval(time.Millisecond), gatelog.WithSampleRate(0),

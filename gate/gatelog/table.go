@@ -10,26 +10,26 @@ import (
 	"github.com/rpcgate/rpcgate/gate/internal/clean"
 )
 
-// otherRoute is the row of the routes that have none of their own.
+// otherRoute is the row of all routes that have no row of their own.
 const otherRoute = "_OTHER"
 
-// gateLog is what a Logger keeps of a gate. It is given up when the gate had no
-// event for an interval.
+// gateLog is what a Logger knows about a gate. It is given up after an interval
+// without an event at the gate.
 type gateLog struct {
 	name    string
 	rows    atomic.Pointer[map[string]*row] // by route; replaced, never changed
-	details atomic.Int64                    // lines of detail in this interval, those of bursts apart
+	details atomic.Int64                    // lines of detail in this interval, without those of bursts
 
 	burstLeft atomic.Int64 // lines that the burst may still write
 
 	mu            sync.Mutex // guards what follows
-	rejected      bool       // there was a rejection, the last one at:
+	rejected      bool       // there was a rejection
 	lastRejection time.Duration
 	burstEnd      time.Duration
 }
 
-// grow returns the row of a route, and its gate, that count did not find. The
-// maps are replaced by larger ones, so that nobody needs a lock to read them.
+// grow returns the row of a route, with its gate, and makes what is missing. It
+// replaces the maps by larger ones, so that reading them takes no lock.
 func (l *Logger) grow(gateName, route string) (*gateLog, *row) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,7 +56,7 @@ func (l *Logger) grow(gateName, route string) (*gateLog, *row) {
 			return g, r
 		}
 	}
-	route = strings.Clone(route) // which may be a part of something large
+	route = strings.Clone(route) // it may be a part of something large
 	r := &row{gate: g.name, route: clean.String(route)}
 	rows = maps.Clone(rows)
 	rows[route] = r
@@ -64,9 +64,9 @@ func (l *Logger) grow(gateName, route string) (*gateLog, *row) {
 	return g, r
 }
 
-// take returns the counts of all rows with a call and starts them anew. Gates
-// without any are given up, and so are rows without any of gates that have no
-// room left.
+// take returns the counts of all rows that have any, and sets them to zero. It
+// gives up the gates without an event in the interval, and where a gate has no room
+// left its rows without one.
 func (l *Logger) take() []counts {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -98,8 +98,8 @@ func (l *Logger) take() []counts {
 	return all
 }
 
-// giveUp returns the rows without those that had no call in the interval that has
-// just been taken.
+// giveUp gives up the rows without an event in the interval just taken, and returns
+// the others.
 func giveUp(rows map[string]*row) map[string]*row {
 	kept := make(map[string]*row, len(rows))
 	for route, r := range rows {
