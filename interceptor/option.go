@@ -18,11 +18,13 @@ import (
 
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/interceptor/internal/host"
+	"github.com/rpcgate/rpcgate/interceptor/internal/mistake"
 )
 
-// Option configures an interceptor. An option with a bad value makes the
-// constructor of the interceptor panic: it is a mistake of the program.
-type Option = host.Option
+// Option configures an interceptor. A constructor of one that is given options with
+// bad values panics and says what is wrong with each: that is a mistake in the
+// program. Only this package makes Options.
+type Option interface{ host.Option }
 
 // Metadata is what a client sent: gRPC metadata or HTTP headers. Get returns the
 // first value of a key, whatever its case, or "".
@@ -47,7 +49,7 @@ func WithKeyFromRemoteIP() Option {
 func WithKeyFromHeader(name string) Option {
 	return host.OptionFunc(func(c *host.Config) error {
 		if name == "" {
-			return errors.New("WithKeyFromHeader: the name is empty")
+			return noHeader("WithKeyFromHeader")
 		}
 		c.Key = func(_ context.Context, _ gate.Call, md Metadata) string { return md.Get(name) }
 		return nil
@@ -61,7 +63,7 @@ func WithKeyFromHeader(name string) Option {
 func WithKeyFunc(f func(ctx context.Context, call gate.Call, md Metadata) string) Option {
 	return host.OptionFunc(func(c *host.Config) error {
 		if f == nil {
-			return errors.New("WithKeyFunc: want a function, got nil")
+			return mistake.Nil("WithKeyFunc", "a function")
 		}
 		c.Key = f
 		return nil
@@ -75,7 +77,7 @@ func WithKeyFunc(f func(ctx context.Context, call gate.Call, md Metadata) string
 func WithPriorityFromHeader(name string) Option {
 	return host.OptionFunc(func(c *host.Config) error {
 		if name == "" {
-			return errors.New("WithPriorityFromHeader: the name is empty")
+			return noHeader("WithPriorityFromHeader")
 		}
 		c.PriorityHeader = name
 		return nil
@@ -88,19 +90,29 @@ func WithPriorityFromHeader(name string) Option {
 // the header is ignored.
 func WithTrustedProxies(proxies ...string) Option {
 	return host.OptionFunc(func(c *host.Config) error {
+		var errs []error
 		for _, proxy := range proxies {
-			prefix, err := netip.ParsePrefix(proxy)
+			prefix, err := parsePrefix(proxy)
 			if err != nil {
-				addr, addrErr := netip.ParseAddr(proxy)
-				if addrErr != nil {
-					return fmt.Errorf("WithTrustedProxies: want an address or a prefix, got %q", proxy)
-				}
-				prefix = netip.PrefixFrom(addr, addr.BitLen())
+				errs = append(errs, fmt.Errorf("WithTrustedProxies: want addresses or prefixes, got %q", proxy))
+				continue
 			}
-			c.TrustedProxies = append(c.TrustedProxies, prefix.Masked())
+			c.TrustedProxies = append(c.TrustedProxies, prefix)
 		}
-		return nil
+		return errors.Join(errs...)
 	})
+}
+
+// parsePrefix parses an address or a prefix.
+func parsePrefix(s string) (netip.Prefix, error) {
+	if prefix, err := netip.ParsePrefix(s); err == nil {
+		return prefix.Masked(), nil
+	}
+	addr, err := netip.ParseAddr(s)
+	if err != nil {
+		return netip.Prefix{}, err
+	}
+	return netip.PrefixFrom(addr, addr.BitLen()), nil
 }
 
 // WithCost finds the cost of a call, in units of the limit, from its request
@@ -111,7 +123,7 @@ func WithTrustedProxies(proxies ...string) Option {
 func WithCost(f func(ctx context.Context, route string, request any) int64) Option {
 	return host.OptionFunc(func(c *host.Config) error {
 		if f == nil {
-			return errors.New("WithCost: want a function, got nil")
+			return mistake.Nil("WithCost", "a function")
 		}
 		c.Cost = f
 		return nil
@@ -128,7 +140,7 @@ func WithCost(f func(ctx context.Context, route string, request any) int64) Opti
 func WithSize(f func(request any) int64) Option {
 	return host.OptionFunc(func(c *host.Config) error {
 		if f == nil {
-			return errors.New("WithSize: want a function, got nil")
+			return mistake.Nil("WithSize", "a function")
 		}
 		c.Size = f
 		return nil
@@ -149,7 +161,7 @@ func WithStateInDetails() Option {
 func WithMeterProvider(p metric.MeterProvider) Option {
 	return host.OptionFunc(func(c *host.Config) error {
 		if p == nil {
-			return errors.New("WithMeterProvider: want a provider, got nil")
+			return mistake.Nil("WithMeterProvider", "a provider")
 		}
 		c.MeterProvider = p
 		return nil
@@ -161,7 +173,7 @@ func WithMeterProvider(p metric.MeterProvider) Option {
 func WithTracerProvider(p trace.TracerProvider) Option {
 	return host.OptionFunc(func(c *host.Config) error {
 		if p == nil {
-			return errors.New("WithTracerProvider: want a provider, got nil")
+			return mistake.Nil("WithTracerProvider", "a provider")
 		}
 		c.TracerProvider = p
 		return nil
@@ -174,4 +186,8 @@ func WithoutTelemetry() Option {
 		c.WithoutTelemetry = true
 		return nil
 	})
+}
+
+func noHeader(option string) error {
+	return fmt.Errorf("%s: want the name of a header, got %q", option, "")
 }

@@ -52,6 +52,7 @@ import (
 func NewMiddleware(a gate.Admitter, opts ...Option) func(http.Handler) http.Handler {
 	m := &middleware{host: host.Must(pkg, a, opts)}
 	return func(next http.Handler) http.Handler {
+		checkHandler("NewMiddleware", next)
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m.serve(w, r, next) })
 	}
 }

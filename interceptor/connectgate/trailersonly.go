@@ -1,6 +1,10 @@
 package connectgate
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/rpcgate/rpcgate/interceptor/internal/mistake"
+)
 
 // TrailersOnly lets gRPC clients retry what the handlers in h refuse: those of
 // Connect, of either version, and [grpc.Server.ServeHTTP]. It is for the handler
@@ -31,10 +35,21 @@ import "net/http"
 // handler that neither is Connect's nor grpc-go's, and that announces trailers,
 // must call WriteHeader to send headers ahead, not only Flush.
 //
-// There is nothing to configure. The handler is safe for concurrent use.
+// There is nothing to configure. The handler is safe for concurrent use. A nil h
+// panics.
 //
 // [grpc.Server.ServeHTTP]: https://pkg.go.dev/google.golang.org/grpc#Server.ServeHTTP
-func TrailersOnly(h http.Handler) http.Handler { return holding(h, false) }
+func TrailersOnly(h http.Handler) http.Handler {
+	checkHandler("TrailersOnly", h)
+	return holding(h, false)
+}
+
+// checkHandler panics if h is nil.
+func checkHandler(function string, h http.Handler) {
+	if h == nil {
+		mistake.Panic(pkg, mistake.Nil(function, "a handler"))
+	}
+}
 
 // holding serves gRPC calls with a heldWriter, and all else as it is.
 func holding(h http.Handler, retryAfter bool) http.Handler {

@@ -29,8 +29,12 @@ const detailsKey = "Grpc-Status-Details-Bin"
 // open and the transcoder waits for that.
 //
 // Handlers of Connect need it only if they are called by gRPC: by their own
-// protocol they say Retry-After themselves. The handler is safe for concurrent use.
-func Transcoded(h http.Handler) http.Handler { return holding(h, true) }
+// protocol they say Retry-After themselves. The handler is safe for concurrent use. A
+// nil h panics.
+func Transcoded(h http.Handler) http.Handler {
+	checkHandler("Transcoded", h)
+	return holding(h, true)
+}
 
 // retryAfter is the Retry-After that goes with the trailers of a refusal, or "".
 func retryAfter(trailers http.Header) string {

@@ -28,55 +28,11 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/status"
 
+	"github.com/rpcgate/rpcgate/interceptor/internal/mistake"
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
-// Option configures [ServeMuxOptions].
-type Option interface{ apply(*config) }
-
-type optionFunc func(*config)
-
-func (f optionFunc) apply(c *config) { f(c) }
-
-type config struct {
-	next       runtime.ErrorHandlerFunc
-	nextStream runtime.StreamErrorHandlerFunc
-	matcher    runtime.HeaderMatcherFunc
-}
-
-// WithErrorHandler sets who answers for the errors that are no refusals. The
-// default is [runtime.DefaultHTTPErrorHandler]. Give it here, and not with
-// runtime.WithErrorHandler: a ServeMux has one error handler only. A nil one is
-// the default.
-func WithErrorHandler(h runtime.ErrorHandlerFunc) Option {
-	return optionFunc(func(c *config) {
-		if h != nil {
-			c.next = h
-		}
-	})
-}
-
-// WithStreamErrorHandler sets who answers for the errors of streams that are no
-// refusals. The default is [runtime.DefaultStreamErrorHandler], also for nil.
-func WithStreamErrorHandler(h runtime.StreamErrorHandlerFunc) Option {
-	return optionFunc(func(c *config) {
-		if h != nil {
-			c.nextStream = h
-		}
-	})
-}
-
-// WithIncomingHeaderMatcher sets which headers of a request reach the gRPC server
-// besides X-Request-Id, which always does. The default is
-// [runtime.DefaultHeaderMatcher], also for nil. Give it here, and not with
-// runtime.WithIncomingHeaderMatcher: a ServeMux has one matcher only.
-func WithIncomingHeaderMatcher(m runtime.HeaderMatcherFunc) Option {
-	return optionFunc(func(c *config) {
-		if m != nil {
-			c.matcher = m
-		}
-	})
-}
+const pkg = "gatewaygate"
 
 // ServeMuxOptions returns the options that make a [runtime.ServeMux] tell its
 // clients of refusals. A unary call and a stream that is refused before its first
@@ -86,15 +42,15 @@ func WithIncomingHeaderMatcher(m runtime.HeaderMatcherFunc) Option {
 //
 // Errors with a RetryInfo that are not rpcgate's get a Retry-After as well, and
 // are else left to the error handler.
+//
+// An option that is nil or has a bad value is a mistake in the program and panics.
 func ServeMuxOptions(opts ...Option) []runtime.ServeMuxOption {
 	c := config{
 		next:       runtime.DefaultHTTPErrorHandler,
 		nextStream: runtime.DefaultStreamErrorHandler,
 		matcher:    runtime.DefaultHeaderMatcher,
 	}
-	for _, o := range opts {
-		o.apply(&c)
-	}
+	mistake.Panic(pkg, mistake.InOptions(opts, func(o Option) error { return o.apply(&c) }))
 	return []runtime.ServeMuxOption{
 		runtime.WithErrorHandler(c.answer),
 		runtime.WithStreamErrorHandler(c.answerStream),

@@ -124,3 +124,17 @@ func TestOtherErrorsAreLeftToTheErrorHandler(t *testing.T) {
 		}
 	})
 }
+
+func TestMistakesPanicAndSayWhatIsWrong(t *testing.T) {
+	defer func() {
+		want := "gatewaygate: option 0: want an Option, got nil\n" +
+			"gatewaygate: WithErrorHandler: want a function, got nil\n" +
+			"gatewaygate: WithStreamErrorHandler: want a function, got nil\n" +
+			"gatewaygate: WithIncomingHeaderMatcher: want a function, got nil"
+		if got := recover(); got != want {
+			t.Errorf("panic\n%v\nwant\n%s", got, want)
+		}
+	}()
+	gatewaygate.ServeMuxOptions(nil, gatewaygate.WithErrorHandler(nil),
+		gatewaygate.WithStreamErrorHandler(nil), gatewaygate.WithIncomingHeaderMatcher(nil))
+}

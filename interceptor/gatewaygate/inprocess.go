@@ -2,13 +2,14 @@ package gatewaygate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/rpcgate/rpcgate/interceptor/internal/mistake"
 )
 
 // InProcess connects a gateway to a server in the same process, through memory,
@@ -30,7 +31,7 @@ import (
 // been stopped.
 func InProcess(srv *grpc.Server, opts ...grpc.DialOption) (*grpc.ClientConn, error) {
 	if srv == nil {
-		return nil, errors.New("gatewaygate.InProcess: the server is nil")
+		return nil, mistake.Nil("gatewaygate.InProcess", "a server")
 	}
 	listener := bufconn.Listen(bufferSize)
 	opts = append([]grpc.DialOption{

@@ -2,11 +2,14 @@ package grpcgate
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"google.golang.org/grpc"
 
 	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/interceptor/internal/host"
+	"github.com/rpcgate/rpcgate/interceptor/internal/mistake"
 )
 
 // BeforeDecode returns a registrar that gates the calls of the services that are
@@ -39,10 +42,12 @@ import (
 // Any number of services may be registered, also at the same time. A nil r or a,
 // or an option with a bad value, is a mistake of the program and panics.
 func BeforeDecode(r grpc.ServiceRegistrar, a gate.Admitter, opts ...Option) grpc.ServiceRegistrar {
+	h, err := host.New(a, opts)
 	if r == nil {
-		panic(pkg + ": the registrar is nil")
+		err = errors.Join(mistake.Nil("BeforeDecode", "a registrar"), err)
 	}
-	return &registrar{next: r, server: newServer(a, opts)}
+	mistake.Panic(pkg, err)
+	return &registrar{next: r, server: &server{host: h}}
 }
 
 type registrar struct {

@@ -32,26 +32,29 @@ func decisions(calls *[]gate.Call) gate.Option {
 func TestMistakesPanicAndSayWhatIsWrong(t *testing.T) {
 	g := newGate(t, "db")
 	var none *gate.Gate
+	const noGate = "grpcgate: Admitter: want a gate or a policy, got nil"
 	for _, test := range []struct {
 		want string
 		f    func()
 	}{
-		{"the gate is nil", func() { grpcgate.ServerOptions(nil) }},
-		{"the gate is nil", func() { grpcgate.UnaryServerInterceptor(none) }},
-		{"the gate is nil", func() { grpcgate.StreamServerInterceptor(nil) }},
-		{"the gate is nil", func() { grpcgate.UnaryClientInterceptor(nil) }},
-		{"the gate is nil", func() { grpcgate.StreamClientInterceptor(nil) }},
-		{"the gate is nil", func() { grpcgate.TapHandle(nil) }},
-		{"the gate is nil", func() { grpcgate.BeforeDecode(grpc.NewServer(), nil) }},
-		{"the registrar is nil", func() { grpcgate.BeforeDecode(nil, g) }},
-		{"option 0 is nil", func() { grpcgate.ServerOptions(g, nil) }},
-		{"WithKeyFunc: want a function, got nil", func() { grpcgate.ServerOptions(g, interceptor.WithKeyFunc(nil)) }},
-		{"WithKeyFromHeader: the name is empty", func() { grpcgate.TapHandle(g, interceptor.WithKeyFromHeader("")) }},
+		{noGate, func() { grpcgate.ServerOptions(nil) }},
+		{"grpcgate: Admitter: want a gate or a policy, got a nil *gate.Gate", func() { grpcgate.UnaryServerInterceptor(none) }},
+		{noGate, func() { grpcgate.StreamServerInterceptor(nil) }},
+		{noGate, func() { grpcgate.UnaryClientInterceptor(nil) }},
+		{noGate, func() { grpcgate.StreamClientInterceptor(nil) }},
+		{noGate, func() { grpcgate.TapHandle(nil) }},
+		{noGate, func() { grpcgate.BeforeDecode(grpc.NewServer(), nil) }},
+		{"grpcgate: BeforeDecode: want a registrar, got nil", func() { grpcgate.BeforeDecode(nil, g) }},
+		{"grpcgate: option 0: want an Option, got nil", func() { grpcgate.ServerOptions(g, nil) }},
+		{
+			"grpcgate: BeforeDecode: want a registrar, got nil\n" + noGate + "\ngrpcgate: WithKeyFunc: want a function, got nil",
+			func() { grpcgate.BeforeDecode(nil, nil, interceptor.WithKeyFunc(nil)) },
+		},
 	} {
 		func() {
 			defer func() {
-				if got := recover(); got != "grpcgate: "+test.want {
-					t.Errorf("panic %q, want %q", got, "grpcgate: "+test.want)
+				if got := recover(); got != test.want {
+					t.Errorf("panic %q, want %q", got, test.want)
 				}
 			}()
 			test.f()

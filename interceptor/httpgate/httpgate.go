@@ -19,6 +19,7 @@ import (
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/interceptor"
 	"github.com/rpcgate/rpcgate/interceptor/internal/host"
+	"github.com/rpcgate/rpcgate/interceptor/internal/mistake"
 	"github.com/rpcgate/rpcgate/interceptor/internal/opening"
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
@@ -63,6 +64,9 @@ const pkg = "httpgate"
 func NewMiddleware(a gate.Admitter, opts ...Option) func(http.Handler) http.Handler {
 	m := &middleware{host: host.Must(pkg, a, opts)}
 	return func(next http.Handler) http.Handler {
+		if next == nil {
+			mistake.Panic(pkg, mistake.Nil("NewMiddleware", "a handler"))
+		}
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m.serve(w, r, next) })
 	}
 }

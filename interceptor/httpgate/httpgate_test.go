@@ -338,3 +338,12 @@ func TestWriteRejectionAnswersAsTheMiddlewareDoes(t *testing.T) {
 		}
 	})
 }
+
+func TestMiddlewareWithoutAHandlerPanics(t *testing.T) {
+	defer func() {
+		if got, want := recover(), "httpgate: NewMiddleware: want a handler, got nil"; got != want {
+			t.Errorf("panic %v, want %s", got, want)
+		}
+	}()
+	httpgate.NewMiddleware(gate.Must(gate.New("db", 1)))(nil)
+}

@@ -32,7 +32,7 @@ func walls() []wall {
 	}
 	grpc := []string{"google.golang.org/grpc/...", "golang.org/x/net/...", "golang.org/x/sys/...", "golang.org/x/text/..."}
 	shared := []string{"gate", "interceptor", "interceptor/otelgate",
-		"interceptor/internal/host", "interceptor/internal/refusal"}
+		"interceptor/internal/host", "interceptor/internal/mistake", "interceptor/internal/refusal"}
 	messages := "interceptor/internal/refusal/details"
 	opening := "interceptor/internal/opening"
 	return []wall{
@@ -41,6 +41,7 @@ func walls() []wall {
 			external: []string{"google.golang.org/protobuf/...", "go.yaml.in/yaml/..."}},
 		{of: "interceptor", own: shared, external: otel},
 		{of: "interceptor/internal/host", own: shared, external: otel},
+		{of: "interceptor/internal/mistake"},
 		{of: "interceptor/internal/opening", own: []string{"gate"}},
 		{of: "interceptor/internal/refusal", own: []string{"gate"}},
 		{of: messages, own: []string{"gate", "interceptor/internal/refusal"}, external: details},

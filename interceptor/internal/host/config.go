@@ -5,17 +5,17 @@ package host
 
 import (
 	"context"
-	"fmt"
 	"net/netip"
 
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/interceptor/internal/mistake"
 )
 
-// Option configures an interceptor; see package interceptor. The interface is
-// sealed: only this module can name Config.
+// Option configures an interceptor. Package interceptor has the type that users see,
+// and its functions. The interface is sealed: only this module can name Config.
 type Option interface{ Apply(*Config) error }
 
 // OptionFunc is an Option made of a function.
@@ -48,15 +48,8 @@ type Config struct {
 	TracerProvider   trace.TracerProvider // nil: the global one
 }
 
-func newConfig(opts []Option) (Config, error) {
+func newConfig[O Option](opts []O) (Config, error) {
 	var c Config
-	for i, o := range opts {
-		if o == nil {
-			return c, fmt.Errorf("option %d is nil", i)
-		}
-		if err := o.Apply(&c); err != nil {
-			return c, err
-		}
-	}
-	return c, nil
+	err := mistake.InOptions(opts, func(o O) error { return o.Apply(&c) })
+	return c, err
 }

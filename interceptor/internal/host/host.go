@@ -3,11 +3,13 @@ package host
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"go.opentelemetry.io/otel"
 
 	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/interceptor/internal/mistake"
 	"github.com/rpcgate/rpcgate/interceptor/otelgate"
 )
 
@@ -22,28 +24,22 @@ type Host struct {
 	streamMode func(route string) gate.StreamMode
 }
 
-// Must makes the Host of an interceptor, for which pkg stands in messages.
-// Mistakes of the program panic: a nil Admitter, or an option with a bad value.
-func Must(pkg string, a gate.Admitter, opts []Option) *Host {
-	h, err := newHost(a, opts)
-	if err != nil {
-		panic(fmt.Sprintf("%s: %v", pkg, err))
-	}
+// Must makes the Host of an interceptor in package pkg. It panics as [mistake.Panic]
+// does.
+func Must[O Option](pkg string, a gate.Admitter, opts []O) *Host {
+	h, err := New(a, opts)
+	mistake.Panic(pkg, err)
 	return h
 }
 
-func newHost(a gate.Admitter, opts []Option) (*Host, error) {
-	if g, isGate := a.(*gate.Gate); a == nil || isGate && g == nil {
-		return nil, errors.New("the gate is nil")
-	}
-	p, isPolicy := a.(*gate.Policy)
-	if isPolicy && p == nil {
-		return nil, errors.New("the policy is nil")
-	}
+// New is Must for a constructor that has mistakes of its own to tell of. The error
+// joins what is wrong with the Admitter and with each option.
+func New[O Option](a gate.Admitter, opts []O) (*Host, error) {
 	c, err := newConfig(opts)
-	if err != nil {
+	if err := errors.Join(checkAdmitter(a), err); err != nil {
 		return nil, err
 	}
+	_, isPolicy := a.(*gate.Policy)
 	h := &Host{Config: c, admitter: a, isPolicy: isPolicy, exempts: exemptByDefault}
 	h.streamMode = func(string) gate.StreamMode { return gate.HoldStream }
 	if r, ok := a.(interface{ Exempts(route string) bool }); ok {
@@ -58,6 +54,19 @@ func newHost(a gate.Admitter, opts []Option) (*Host, error) {
 		h.recorder = newRecorder(a, c)
 	}
 	return h, nil
+}
+
+// checkAdmitter finds a nil, and a nil pointer such as the *gate.Gate of a program
+// that has overlooked the error of gate.New.
+func checkAdmitter(a gate.Admitter) error {
+	const what, want = "Admitter", "a gate or a policy"
+	if a == nil {
+		return mistake.Nil(what, want)
+	}
+	if v := reflect.ValueOf(a); v.Kind() == reflect.Pointer && v.IsNil() {
+		return fmt.Errorf("%s: want %s, got a nil %T", what, want, a)
+	}
+	return nil
 }
 
 // newRecorder attaches telemetry. A failure to do so goes where OpenTelemetry's

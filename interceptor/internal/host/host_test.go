@@ -24,6 +24,8 @@ func newGate(t *testing.T) *gate.Gate {
 	return g
 }
 
+func mustHost(a gate.Admitter) *Host { return Must[Option]("", a, nil) }
+
 func newPolicy(t *testing.T, rules ...gate.Rule) *gate.Policy {
 	t.Helper()
 	p, err := gate.NewPolicy(rules...)
@@ -40,11 +42,11 @@ func TestMistakesPanicAndSayWhatIsWrong(t *testing.T) {
 		opts     []Option
 		want     string
 	}{
-		{nil, nil, "hostgate: the gate is nil"},
-		{(*gate.Gate)(nil), nil, "hostgate: the gate is nil"},
-		{(*gate.Policy)(nil), nil, "hostgate: the policy is nil"},
-		{newGate(t), []Option{nil}, "hostgate: option 0 is nil"},
-		{newGate(t), []Option{bad}, "hostgate: WithX: bad"},
+		{nil, nil, "hostgate: Admitter: want a gate or a policy, got nil"},
+		{(*gate.Gate)(nil), nil, "hostgate: Admitter: want a gate or a policy, got a nil *gate.Gate"},
+		{(*gate.Policy)(nil), nil, "hostgate: Admitter: want a gate or a policy, got a nil *gate.Policy"},
+		{newGate(t), []Option{nil}, "hostgate: option 0: want an Option, got nil"},
+		{nil, []Option{bad, bad}, "hostgate: Admitter: want a gate or a policy, got nil\nhostgate: WithX: bad\nhostgate: WithX: bad"},
 	} {
 		func() {
 			defer func() {
@@ -59,7 +61,7 @@ func TestMistakesPanicAndSayWhatIsWrong(t *testing.T) {
 
 func TestHealthAndReflectionAreExemptAtAGateAsWithAPolicy(t *testing.T) {
 	g := newGate(t)
-	single, policy := Must("", g, nil), Must("", newPolicy(t, gate.Route("*", g)), nil)
+	single, policy := mustHost(g), mustHost(newPolicy(t, gate.Route("*", g)))
 	for route, want := range map[string]bool{
 		"/grpc.health.v1.Health/Check":                                   true,
 		"/grpc.health.v1.Health/Watch":                                   true,
@@ -74,7 +76,7 @@ func TestHealthAndReflectionAreExemptAtAGateAsWithAPolicy(t *testing.T) {
 			t.Errorf("%s: exempt at a gate %t, with a policy %t, want %t", route, single.Exempts(route), policy.Exempts(route), want)
 		}
 	}
-	gated := Must("", newPolicy(t, gate.Route("*", g), gate.Route("/grpc.health.v1.Health/*", g)), nil)
+	gated := mustHost(newPolicy(t, gate.Route("*", g), gate.Route("/grpc.health.v1.Health/*", g)))
 	if gated.Exempts("/grpc.health.v1.Health/Check") {
 		t.Error("a rule for health checks has no effect")
 	}
@@ -82,7 +84,7 @@ func TestHealthAndReflectionAreExemptAtAGateAsWithAPolicy(t *testing.T) {
 
 func TestCallThatWasAdmittedByTheSameAdmitterPasses(t *testing.T) {
 	g := newGate(t)
-	outer, inner, other := Must("", g, nil), Must("", g, nil), Must("", newPolicy(t, gate.Route("*", g)), nil)
+	outer, inner, other := mustHost(g), mustHost(g), mustHost(newPolicy(t, gate.Route("*", g)))
 	lease, err := outer.Acquire(t.Context(), &gate.Call{Route: "/a.B/C"})
 	if err != nil {
 		t.Fatal(err)
@@ -103,11 +105,11 @@ func TestCallThatWasAdmittedByTheSameAdmitterPasses(t *testing.T) {
 
 func TestStreamModeIsThePolicys(t *testing.T) {
 	g := newGate(t)
-	if got := Must("", g, nil).StreamMode("/a.B/C"); got != gate.HoldStream {
+	if got := mustHost(g).StreamMode("/a.B/C"); got != gate.HoldStream {
 		t.Errorf("%s at a gate, want hold_stream", got)
 	}
 	p := newPolicy(t, gate.Route("*", g).Stream(gate.HoldMessage))
-	if got := Must("", p, nil).StreamMode("/a.B/C"); got != gate.HoldMessage {
+	if got := mustHost(p).StreamMode("/a.B/C"); got != gate.HoldMessage {
 		t.Errorf("%s with a policy, want hold_message", got)
 	}
 }
@@ -120,7 +122,7 @@ func (f foreign) Acquire(context.Context, gate.Call) (gate.Lease, error) {
 }
 
 func TestForeignAdmittersWork(t *testing.T) {
-	h := Must("", foreign{}, nil)
+	h := mustHost(foreign{})
 	lease, err := h.Acquire(t.Context(), &gate.Call{})
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +135,7 @@ func TestForeignAdmittersWork(t *testing.T) {
 	if err := h.RefuseEarly(ctx, gate.Call{}); err != nil {
 		t.Error(err)
 	}
-	refusing := Must("", foreign{[]error{&gate.Rejection{RequestID: "req-7"}}}, nil)
+	refusing := mustHost(foreign{[]error{&gate.Rejection{RequestID: "req-7"}}})
 	_, err = refusing.Acquire(t.Context(), &gate.Call{})
 	if r, ok := refusing.Refusal(t.Context(), err); !ok || r.RequestID() != "req-7" {
 		t.Errorf("got %v and %t for a wrapped rejection", r, ok)

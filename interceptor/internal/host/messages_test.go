@@ -10,7 +10,7 @@ import (
 
 func TestLeaseOfAMessageIsHeldUntilTheNextOne(t *testing.T) {
 	g := newGate(t)
-	m := Must("", g, nil).Messages(t.Context(), gate.Call{}, nil)
+	m := mustHost(g).Messages(t.Context(), gate.Call{}, nil)
 	for range 2 {
 		if err := m.Admit("message"); err != nil || g.InFlight() != 1 {
 			t.Fatalf("error %v, %d in flight, want 1", err, g.InFlight())

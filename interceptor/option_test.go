@@ -1,0 +1,39 @@
+package interceptor_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/interceptor"
+	"github.com/rpcgate/rpcgate/interceptor/httpgate"
+)
+
+func TestBadValuesAreAllToldAtOnce(t *testing.T) {
+	want := strings.Join([]string{
+		`httpgate: WithKeyFromHeader: want the name of a header, got ""`,
+		`httpgate: WithKeyFunc: want a function, got nil`,
+		`httpgate: WithPriorityFromHeader: want the name of a header, got ""`,
+		`httpgate: WithTrustedProxies: want addresses or prefixes, got "proxy.test"`,
+		`httpgate: WithTrustedProxies: want addresses or prefixes, got "10.0.0.0/33"`,
+		`httpgate: WithCost: want a function, got nil`,
+		`httpgate: WithSize: want a function, got nil`,
+		`httpgate: WithMeterProvider: want a provider, got nil`,
+		`httpgate: WithTracerProvider: want a provider, got nil`,
+	}, "\n")
+	defer func() {
+		if got := recover(); got != want {
+			t.Errorf("panic\n%v\nwant\n%s", got, want)
+		}
+	}()
+	httpgate.NewMiddleware(gate.Must(gate.New("db", 1)),
+		interceptor.WithKeyFromHeader(""),
+		interceptor.WithKeyFunc(nil),
+		interceptor.WithPriorityFromHeader(""),
+		interceptor.WithTrustedProxies("10.0.0.0/8", "proxy.test", "::1", "10.0.0.0/33"),
+		interceptor.WithCost(nil),
+		interceptor.WithSize(nil),
+		interceptor.WithMeterProvider(nil),
+		interceptor.WithTracerProvider(nil),
+	)
+}
