@@ -10,8 +10,8 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/types/known/anypb"
 
-	conformancev1 "github.com/rpcgate/rpcgate/internal/interop/conformance/gen/connectrpc/conformance/v1"
-	"github.com/rpcgate/rpcgate/internal/interop/conformance/gen/connectrpc/conformance/v1/conformancev1connect"
+	conformancev1 "github.com/rpcgate/rpcgate/internal/interop/conformance/made-by-go-generate/connectrpc/conformance/v1"
+	"github.com/rpcgate/rpcgate/internal/interop/conformance/made-by-go-generate/connectrpc/conformance/v1/conformancev1connect"
 )
 
 // connectV1 serves with Connect, version 1. Without a limit it is 0.

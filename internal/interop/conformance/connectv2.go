@@ -8,8 +8,8 @@ import (
 	"connectrpc.com/connect/v2/connecthttp"
 	"google.golang.org/protobuf/types/known/anypb"
 
-	conformancev1 "github.com/rpcgate/rpcgate/internal/interop/conformance/gen/connectrpc/conformance/v1"
-	"github.com/rpcgate/rpcgate/internal/interop/conformance/gen/connectv2/connectrpc/conformance/v1/conformancev1connect"
+	conformancev1 "github.com/rpcgate/rpcgate/internal/interop/conformance/made-by-go-generate/connectrpc/conformance/v1"
+	"github.com/rpcgate/rpcgate/internal/interop/conformance/made-by-go-generate/connectv2/connectrpc/conformance/v1/conformancev1connect"
 )
 
 // connectV2 serves with Connect, version 2. Without a limit it is 0.

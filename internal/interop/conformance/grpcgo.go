@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/anypb"
 
-	conformancev1 "github.com/rpcgate/rpcgate/internal/interop/conformance/gen/connectrpc/conformance/v1"
+	conformancev1 "github.com/rpcgate/rpcgate/internal/interop/conformance/made-by-go-generate/connectrpc/conformance/v1"
 )
 
 // grpcGo serves with grpc-go's handler for net/http, grpc.Server.ServeHTTP. Without a limit it is 0.

@@ -2,10 +2,15 @@
 // one of Connect v1, of Connect v2 or of grpc-go, plain or, with -wrapped, behind connectgate.TrailersOnly and
 // connectgate.NewMiddleware, which must make no difference. Its test runs the suite against each, both ways:
 //
-//	go test ./...
+//	go generate ./... && go test ./...
+//
+// The first command makes the code of the suite's service, which is not committed; without it nothing here builds. With
+// -race the servers have the race detector, too.
 //
 // The suite starts the server, tells it by standard input what to serve, and reads from its standard output where.
 package main
+
+//go:generate ./generate
 
 import (
 	"crypto/tls"
@@ -26,8 +31,8 @@ import (
 
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/interceptor/connectgate"
-	conformancev1 "github.com/rpcgate/rpcgate/internal/interop/conformance/gen/connectrpc/conformance/v1"
-	"github.com/rpcgate/rpcgate/internal/interop/conformance/gen/connectrpc/conformance/v1/conformancev1connect"
+	conformancev1 "github.com/rpcgate/rpcgate/internal/interop/conformance/made-by-go-generate/connectrpc/conformance/v1"
+	"github.com/rpcgate/rpcgate/internal/interop/conformance/made-by-go-generate/connectrpc/conformance/v1/conformancev1connect"
 )
 
 func main() {

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -51,9 +53,16 @@ var (
 // What a library does wrong by itself must be the same when wrapped.
 func TestSuiteSeesNoDifference(t *testing.T) {
 	bin := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin, ".", "connectrpc.com/conformance/cmd/connectconformance")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	server := []string{"-o", bin, "."}
+	if raceDetector() {
+		server = append([]string{"-race"}, server...)
+		reportRaces(t)
+	}
+	for _, args := range [][]string{server, {"-o", bin, "connectrpc.com/conformance/cmd/connectconformance"}} {
+		build := exec.CommandContext(t.Context(), "go", append([]string{"build"}, args...)...)
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("go build: %v\n%s", err, out)
+		}
 	}
 	for _, s := range servers() {
 		t.Run(s.name, func(t *testing.T) {
@@ -62,6 +71,33 @@ func TestSuiteSeesNoDifference(t *testing.T) {
 			s.compare(t, plain, wrapped)
 		})
 	}
+}
+
+// raceDetector reports whether this test was built with -race.
+func raceDetector() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+}
+
+// reportRaces fails the test at its end if the race detector has found anything in a server. The exit status does not say
+// so, since the suite kills its servers.
+func reportRaces(t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	t.Setenv("GORACE", "log_path="+filepath.Join(dir, "race"))
+	t.Cleanup(func() {
+		reports, err := filepath.Glob(filepath.Join(dir, "*"))
+		if err != nil {
+			t.Error(err)
+		}
+		for _, name := range reports {
+			said, err := os.ReadFile(name)
+			if err != nil {
+				t.Error(err)
+			}
+			t.Errorf("a server has a data race:\n%s", said)
+		}
+	})
 }
 
 func (s server) compare(t *testing.T, plain, wrapped result) {
