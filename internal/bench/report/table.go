@@ -1,4 +1,4 @@
-// Package report prints what was measured as one table.
+// Package report prints what was measured as one table, and a second one of what came of the targets.
 package report
 
 import (
@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/rpcgate/rpcgate/internal/bench/measure"
 )
@@ -16,7 +15,8 @@ type Table struct{ sections []Section }
 
 // Section is rows that are compared with each other.
 type Section struct {
-	Title string // says in a few words what one operation is, and what the ratios are ratios to
+	// Title says in a few words what one operation is, and after a semicolon what the ratios are ratios to.
+	Title string
 	Rows  []Row
 }
 
@@ -26,6 +26,7 @@ type Row struct {
 	Value         float64 // median
 	Unit          string
 	Ratio         measure.Spread // to the base, paired within a round
+	Detail        string         // of the value; it stands where the ratio is empty
 	Bytes, Allocs float64
 	Kept, Of      int // samples, or pairs of them where there is a ratio
 	Targets       []Target
@@ -40,7 +41,7 @@ func NewRow(name string, value float64, unit string) Row {
 // Add appends a section.
 func (t *Table) Add(s Section) { t.sections = append(t.sections, s) }
 
-// Write prints the table in Markdown with columns that line up, and after it which targets were missed.
+// Write prints the table in Markdown, and after it one line for each target.
 func (t *Table) Write(w io.Writer) error {
 	lines := [][]string{{"", "median", "ratio [quartiles]", "B/op", "allocs", "kept", "target"}}
 	for _, s := range t.sections {
@@ -49,49 +50,37 @@ func (t *Table) Write(w io.Writer) error {
 			lines = append(lines, r.cells())
 		}
 	}
-	width := make([]int, len(lines[0]))
-	for _, cells := range lines {
-		if len(cells) == 1 {
-			continue // a title may be longer than the column
-		}
-		for i, c := range cells {
-			width[i] = max(width[i], utf8.RuneCountInString(c))
-		}
+	last := len(lines[0]) - 1
+	if err := writeMarkdown(w, lines, func(column int) bool { return column > 0 && column < last }); err != nil {
+		return err
 	}
-	for i, cells := range lines {
-		if _, err := fmt.Fprintln(w, line(cells, width)); err != nil {
-			return err
-		}
-		if i == 0 {
-			if _, err := fmt.Fprintln(w, rule(width)); err != nil {
-				return err
-			}
-		}
-	}
-	return t.writeVerdict(w)
+	return t.writeTargets(w)
 }
 
-func (t *Table) writeVerdict(w io.Writer) error {
-	met, all := 0, 0
-	var missed strings.Builder
+func (t *Table) writeTargets(w io.Writer) error {
+	lines := [][]string{{"what", "target", "result"}}
+	came := map[Verdict]int{}
 	for _, s := range t.sections {
+		what, _, _ := strings.Cut(s.Title, ";")
 		for _, r := range s.Rows {
 			for _, target := range r.Targets {
-				all++
-				if target.Met() {
-					met++
-				} else {
-					fmt.Fprintf(&missed, "\n- %s, %s: %s", s.Title, r.Name, target)
-				}
+				came[target.Verdict()]++
+				lines = append(lines, []string{what + ": " + r.Name, target.String(), target.Result()})
 			}
 		}
 	}
-	_, err := fmt.Fprintf(w, "\nTargets of DESIGN 9 met: %d of %d.%s\n", met, all, missed.String())
-	return err
+	if len(lines) == 1 {
+		return nil
+	}
+	if _, err := fmt.Fprintf(w, "\nTargets: %d met, %d missed, %d not measured.\n\n",
+		came[Met], came[Missed], came[NotMeasured]); err != nil {
+		return err
+	}
+	return writeMarkdown(w, lines, func(int) bool { return false })
 }
 
 func (r Row) cells() []string {
-	ratio := ""
+	ratio := r.Detail
 	if !math.IsNaN(r.Ratio.Mid) {
 		ratio = fmt.Sprintf("%sx [%s..%s]", number(r.Ratio.Mid), number(r.Ratio.Low), number(r.Ratio.High))
 	}
@@ -105,38 +94,9 @@ func (r Row) cells() []string {
 	}
 	targets := make([]string, len(r.Targets))
 	for i, t := range r.Targets {
-		targets[i] = t.String()
+		targets[i] = t.String() + " " + t.Result()
 	}
 	return []string{r.Name, value, ratio, count(r.Bytes), count(r.Allocs), kept, strings.Join(targets, "; ")}
-}
-
-func line(cells []string, width []int) string {
-	if len(cells) == 1 {
-		return "| " + cells[0] + strings.Repeat(" |", len(width))
-	}
-	var b strings.Builder
-	for i, c := range cells {
-		pad := strings.Repeat(" ", max(0, width[i]-utf8.RuneCountInString(c)))
-		if i == 0 || i == len(cells)-1 {
-			b.WriteString("| " + c + pad + " ")
-		} else {
-			b.WriteString("| " + pad + c + " ")
-		}
-	}
-	return b.String() + "|"
-}
-
-func rule(width []int) string {
-	var b strings.Builder
-	for i, w := range width {
-		dashes := strings.Repeat("-", w+1)
-		if i == 0 || i == len(width)-1 {
-			b.WriteString("|" + dashes + "-")
-		} else {
-			b.WriteString("|" + dashes + ":")
-		}
-	}
-	return b.String() + "|"
 }
 
 // number prints three digits, which is more than can be believed.
@@ -153,7 +113,7 @@ func number(x float64) string {
 	}
 }
 
-// count prints what is a whole number but for what others of the process did meanwhile.
+// count prints a number that would be whole if nothing else in the process allocated meanwhile.
 func count(x float64) string {
 	if math.IsNaN(x) {
 		return ""

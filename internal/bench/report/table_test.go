@@ -8,7 +8,7 @@ import (
 	"github.com/rpcgate/rpcgate/internal/bench/measure"
 )
 
-func TestTableLinesUpAndSaysWhatWasMissed(t *testing.T) {
+func TestTableLinesUpAndSaysWhatCameOfEachTarget(t *testing.T) {
 	base := NewRow("base", 15.44, "ns")
 	base.Ratio = measure.Spread{Low: 1, Mid: 1, High: 1}
 	base.Bytes, base.Allocs = 0, 0
@@ -18,35 +18,58 @@ func TestTableLinesUpAndSaysWhatWasMissed(t *testing.T) {
 	fast.Bytes, fast.Allocs = 80.02, 0.98
 	fast.Kept, fast.Of = 11, 11
 	fast.Targets = []Target{AtMost(0.65, "x", 0.654), AtMost(0, "allocs", 1), AtLeast(0.97, "x", math.NaN())}
+	big := NewRow("memory", 5000, "B")
+	big.Detail = "heap 3000, stack 2000"
 	var table Table
 	table.Add(Section{Title: "free; x of base, which is a title longer than its column", Rows: []Row{base, fast}})
+	table.Add(Section{Title: "waiting", Rows: []Row{big}})
 	var b strings.Builder
 	if err := table.Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	const want = `|                           |  median |   ratio [quartiles] | B/op | allocs |  kept | target                                                     |
-|---------------------------|--------:|--------------------:|-----:|-------:|------:|------------------------------------------------------------|
+	const want = `|                           |  median |     ratio [quartiles] | B/op | allocs |  kept | target                                                                 |
+|---------------------------|--------:|----------------------:|-----:|-------:|------:|------------------------------------------------------------------------|
 | **free; x of base, which is a title longer than its column** | | | | | | |
-| base                      | 15.4 ns |  1.00x [1.00..1.00] |    0 |      0 |  9/11 |                                                            |
-| a gate with a longer name | 1234 ns | 0.65x [0.60..12.3]  |   80 |      1 | 11/11 | ≤ 0.65x ok; ≤ 0 allocs MISSED, 1.00; ≥ 0.97x not measured |
+| base                      | 15.4 ns |    1.00x [1.00..1.00] |    0 |      0 |  9/11 |                                                                        |
+| a gate with a longer name | 1234 ns |   0.65x [0.60..12.3]  |   80 |      1 | 11/11 | ≤ 0.65x met, 0.65x; ≤ 0 allocs MISSED, 1 allocs; ≥ 0.97x not measured |
+| **waiting** | | | | | | |
+| memory                    |  5000 B | heap 3000, stack 2000 |      |        |       |                                                                        |
 
-Targets of DESIGN 9 met: 1 of 3.
-- free; x of base, which is a title longer than its column, a gate with a longer name: ≤ 0 allocs MISSED, 1.00
-- free; x of base, which is a title longer than its column, a gate with a longer name: ≥ 0.97x not measured
+Targets: 1 met, 1 missed, 1 not measured.
+
+| what                            | target     | result              |
+|---------------------------------|------------|---------------------|
+| free: a gate with a longer name | ≤ 0.65x    | met, 0.65x          |
+| free: a gate with a longer name | ≤ 0 allocs | MISSED, 1 allocs |
+| free: a gate with a longer name | ≥ 0.97x    | not measured        |
 `
 	if got := b.String(); words(got) != words(want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	width := 0
-	for line := range strings.Lines(b.String()) {
-		if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "| **") {
-			continue
+	for table := range strings.SplitSeq(b.String(), "Targets") {
+		width := 0
+		for line := range strings.Lines(table) {
+			if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "| **") {
+				continue
+			}
+			if n := len([]rune(line)); width == 0 {
+				width = n
+			} else if n != width {
+				t.Errorf("a line is %d wide, the first one %d:\n%s", n, width, table)
+			}
 		}
-		if n := len([]rune(line)); width == 0 {
-			width = n
-		} else if n != width {
-			t.Errorf("a line is %d wide, the first one %d:\n%s", n, width, b.String())
-		}
+	}
+}
+
+func TestTableWithoutTargetsSaysNothingOfThem(t *testing.T) {
+	var table Table
+	table.Add(Section{Title: "waiting", Rows: []Row{NewRow("memory", 5000, "B")}})
+	var b strings.Builder
+	if err := table.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(b.String(), "Targets") {
+		t.Errorf("targets of a table that has none:\n%s", b.String())
 	}
 }
 
@@ -58,23 +81,28 @@ func words(s string) string {
 
 func TestTargetIsJudgedAsItIsPrinted(t *testing.T) {
 	for _, c := range []struct {
-		target Target
-		met    bool
-		text   string
+		target       Target
+		verdict      Verdict
+		text, result string
 	}{
-		{AtMost(0.65, "x", 0.6549), true, "≤ 0.65x ok"},
-		{AtMost(0.65, "x", 0.656), false, "≤ 0.65x MISSED, 0.66"},
-		{AtMost(60, "ns", 60), true, "≤ 60 ns ok"},
-		{AtMost(60, "ns", 75.31), false, "≤ 60 ns MISSED, 75.3"},
-		{AtLeast(0.97, "x", 0.966), true, "≥ 0.97x ok"},
-		{AtLeast(0.97, "x", 0.94), false, "≥ 0.97x MISSED, 0.94"},
-		{AtMost(1, "x", math.NaN()), false, "≤ 1x not measured"},
+		{AtMost(0.65, "x", 0.6549), Met, "≤ 0.65x", "met, 0.65x"},
+		{AtMost(0.65, "x", 0.656), Missed, "≤ 0.65x", "MISSED, 0.66x"},
+		{AtMost(60, "ns", 60), Met, "≤ 60 ns", "met, 60 ns"},
+		{AtMost(60, "ns", 75.31), Missed, "≤ 60 ns", "MISSED, 75.3 ns"},
+		{AtMost(12, "%", 12.04), Met, "≤ 12 %", "met, 12.0 %"},
+		{AtMost(2048, "B", 2049), Missed, "≤ 2048 B", "MISSED, 2049 B"},
+		{AtLeast(0.97, "x", 0.966), Met, "≥ 0.97x", "met, 0.97x"},
+		{AtLeast(0.97, "x", 0.94), Missed, "≥ 0.97x", "MISSED, 0.94x"},
+		{AtMost(1, "x", math.NaN()), NotMeasured, "≤ 1x", "not measured"},
 	} {
-		if got := c.target.Met(); got != c.met {
-			t.Errorf("%+v: met: %v", c.target, got)
+		if got := c.target.Verdict(); got != c.verdict {
+			t.Errorf("%+v: %s, want %s", c.target, got, c.verdict)
 		}
 		if got := c.target.String(); got != c.text {
 			t.Errorf("%+v: %q, want %q", c.target, got, c.text)
+		}
+		if got := c.target.Result(); got != c.result {
+			t.Errorf("%+v: %q, want %q", c.target, got, c.result)
 		}
 	}
 }
@@ -91,7 +119,7 @@ func TestTimingsAreComparedInPairsWithTheBase(t *testing.T) {
 	if half.Ratio.Mid != 0.5 || half.Kept != 5 || half.Of != 6 || half.Value != 10 {
 		t.Errorf("got %+v", half)
 	}
-	if len(half.Targets) != 2 || !half.Targets[0].Met() || !half.Targets[1].Met() {
+	if len(half.Targets) != 2 || half.Targets[0].Verdict() != Met || half.Targets[1].Verdict() != Met {
 		t.Errorf("targets: %v", half.Targets)
 	}
 	if len(rows[0].Targets) != 0 {

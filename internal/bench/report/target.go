@@ -3,9 +3,10 @@ package report
 import (
 	"fmt"
 	"math"
+	"strconv"
 )
 
-// Target is something that DESIGN.md section 9 asks for.
+// Target is something that DESIGN.md section 9 or an issue asks for.
 type Target struct {
 	Unit    string // "x" for a ratio
 	Want    float64
@@ -23,32 +24,54 @@ func AtLeast(want float64, unit string, got float64) Target {
 	return Target{Unit: unit, Want: want, Got: got, AtLeast: true}
 }
 
-// Met reports whether the target was reached. What could not be measured is not.
-func (t Target) Met() bool {
-	// As printed: nobody should see "at most 0.65: missed with 0.65".
-	got := math.Round(t.Got*100) / 100
-	if t.AtLeast {
-		return got >= t.Want
+// Verdict is what came of a target.
+type Verdict string
+
+// The verdicts.
+const (
+	Met         Verdict = "met"
+	Missed      Verdict = "MISSED"
+	NotMeasured Verdict = "not measured"
+)
+
+// Verdict says what came of the target. It judges the number as it is printed, so that nobody sees "at most 0.65: missed
+// with 0.65".
+func (t Target) Verdict() Verdict {
+	got, err := strconv.ParseFloat(number(t.Got), 64)
+	switch {
+	case err != nil: // there is no number
+		return NotMeasured
+	case t.AtLeast && got >= t.Want, !t.AtLeast && got <= t.Want:
+		return Met
+	default:
+		return Missed
 	}
-	return got <= t.Want
 }
 
-// String says what was wanted and what came of it.
+// String says what was wanted.
 func (t Target) String() string {
 	sign := "≤"
 	if t.AtLeast {
 		sign = "≥"
 	}
-	unit := t.Unit
-	if unit != "x" && unit != "" {
-		unit = " " + unit
+	return fmt.Sprintf("%s %g%s", sign, t.Want, t.unit())
+}
+
+// Result says what came of it, with the number.
+func (t Target) Result() string {
+	if math.IsNaN(t.Got) {
+		return string(NotMeasured)
 	}
-	switch {
-	case math.IsNaN(t.Got):
-		return fmt.Sprintf("%s %g%s not measured", sign, t.Want, unit)
-	case t.Met():
-		return fmt.Sprintf("%s %g%s ok", sign, t.Want, unit)
-	default:
-		return fmt.Sprintf("%s %g%s MISSED, %s", sign, t.Want, unit, number(t.Got))
+	got := number(t.Got)
+	if t.Got == math.Trunc(t.Got) && t.Unit != "x" {
+		got = fmt.Sprint(int(t.Got)) // something that was counted
 	}
+	return fmt.Sprintf("%s, %s%s", t.Verdict(), got, t.unit())
+}
+
+func (t Target) unit() string {
+	if t.Unit == "x" || t.Unit == "" {
+		return t.Unit
+	}
+	return " " + t.Unit
 }
