@@ -4,12 +4,14 @@ package calls
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"golang.org/x/sync/semaphore"
 
 	"github.com/rpcgate/rpcgate/internal/bench/measure"
 	"github.com/rpcgate/rpcgate/internal/bench/report"
+	"github.com/rpcgate/rpcgate/internal/bench/telemetry"
 )
 
 // Run measures all and adds it to the table.
@@ -27,50 +29,59 @@ func Run(lab *measure.Lab, table *report.Table) error {
 type pair struct {
 	name          string
 	with, without func(n int)
-	// ns and allocs are the targets for the difference; 0: none.
-	ns, allocs float64
+	targets       targets
 }
+
+// targets are those for what the one half of a pair takes more than the other. 0: none.
+type targets struct{ ns, ratio, allocs float64 }
 
 // added measures, inside of a live call of each kind, what the interceptors add to it.
 func added(lab *measure.Lab, table *report.Table) error {
 	var plain, watched []report.Row
 	for _, live := range []func(func(*inside)) error{inGRPC, inConnectV1, inConnectV2, inHTTP} {
 		err := live(func(i *inside) {
-			plain = append(plain, differences(lab, i.pairs(untold()))...)
-			told := newTelemetry()
-			defer told.close()
-			watched = append(watched, differences(lab, i.pairs(told))...)
+			plain = append(plain, differences(lab, yardstick(), i.pairs(toNobody()))[1:]...)
+			sdk := telemetry.New()
+			defer sdk.Close()
+			name, ctx := i.host()
+			floor := pairOf("floor: the same by hand, in "+name, toSDK(sdk), ctx, byHand(sdk.Meters), nothing)
+			watched = append(watched, differences(lab, floor, i.pairs(toSDK(sdk)))...)
 		})
 		if err != nil {
 			return err
 		}
 	}
 	table.Add(report.Section{
-		Title: "added to an accepted call by the interceptor alone, no SDK; x of an x/sync Acquire, for scale", Rows: plain})
+		Title: "added to an accepted call, no SDK; x of an x/sync Acquire and Release, for scale", Rows: plain})
 	table.Add(report.Section{
-		Title: "the same with OpenTelemetry's SDK: metrics, and attributes on a span that is recorded", Rows: watched})
+		Title: "added to an accepted call, SDK; x of the same metrics and span attributes, told by hand", Rows: watched})
 	return nil
 }
 
-// differences measures pairs: the rows are what with takes more than without.
-func differences(lab *measure.Lab, pairs []pair) []report.Row {
-	cases := []measure.Case{yardstick()}
+func nothing(context.Context) {}
+
+// differences measures pairs: the rows are what with takes more than without. The first row is the base of the others.
+func differences(lab *measure.Lab, base pair, pairs []pair) []report.Row {
+	pairs = append([]pair{base}, pairs...)
+	var cases []measure.Case
 	for _, p := range pairs {
 		cases = append(cases, measure.Case{Run: p.with}, measure.Case{Run: p.without})
 	}
 	timings := lab.Time(lab.Plan(31, 4*time.Millisecond), cases)
+	more := func(i int) measure.Series { return timings[2*i].NS.Minus(timings[2*i+1].NS) }
 	rows := make([]report.Row, len(pairs))
 	for i, p := range pairs {
-		with, without := timings[1+2*i], timings[2+2*i]
-		more := with.NS.Minus(without.NS)
-		r := report.NewRow(p.name, more.Median(), "ns")
-		r.Bytes, r.Allocs = with.Bytes-without.Bytes, with.Allocs-without.Allocs
-		r.Compare(more, timings[0].NS)
-		if p.ns > 0 {
-			r.Targets = append(r.Targets, report.AtMost(p.ns, "ns", r.Judged(r.Value)))
+		r := report.NewRow(p.name, more(i).Median(), "ns")
+		r.Bytes, r.Allocs = timings[2*i].Bytes-timings[2*i+1].Bytes, timings[2*i].Allocs-timings[2*i+1].Allocs
+		r.Compare(more(i), more(0))
+		if p.targets.ns > 0 {
+			r.Targets = append(r.Targets, report.AtMost(p.targets.ns, "ns", r.Judged(r.Value)))
 		}
-		if p.allocs > 0 {
-			r.Targets = append(r.Targets, report.AtMost(p.allocs, "allocs", float64(int(r.Allocs+0.5))))
+		if p.targets.ratio > 0 {
+			r.Targets = append(r.Targets, report.AtMost(p.targets.ratio, "x", r.Judged(r.Ratio.Mid)))
+		}
+		if p.targets.allocs > 0 {
+			r.Targets = append(r.Targets, report.AtMost(p.targets.allocs, "allocs", math.Round(r.Allocs)))
 		}
 		rows[i] = r
 	}
@@ -78,12 +89,19 @@ func differences(lab *measure.Lab, pairs []pair) []report.Row {
 }
 
 // yardstick is something that everybody knows, to tell slow code from a slow machine.
-func yardstick() measure.Case {
+func yardstick() pair {
 	sem := semaphore.NewWeighted(1000)
-	return measure.Case{Run: func(n int) {
-		for range n {
-			check(sem.Acquire(context.Background(), 1))
-			sem.Release(1)
-		}
-	}}
+	return pair{
+		name: "x/sync Acquire and Release",
+		with: func(n int) {
+			for range n {
+				check(sem.Acquire(context.Background(), 1))
+				sem.Release(1)
+			}
+		},
+		without: func(n int) {
+			for range n {
+			}
+		},
+	}
 }

@@ -1,14 +1,21 @@
 package calls
 
-import "testing"
+import (
+	"slices"
+	"testing"
+
+	"github.com/rpcgate/rpcgate/internal/bench/telemetry"
+)
 
 func TestPairsAndRefusalsRunInsideOfACall(t *testing.T) {
 	ran := 0
 	for _, live := range []func(func(*inside)) error{inGRPC, inConnectV1, inConnectV2, inHTTP} {
 		err := live(func(i *inside) {
-			told := newTelemetry()
-			defer told.close()
-			for _, p := range append(i.pairs(untold()), i.pairs(told)...) {
+			sdk := telemetry.New()
+			defer sdk.Close()
+			name, ctx := i.host()
+			floor := pairOf("floor: the same by hand, in "+name, toSDK(sdk), ctx, byHand(sdk.Meters), nothing)
+			for _, p := range slices.Concat(i.pairs(toNobody()), i.pairs(toSDK(sdk)), []pair{floor, yardstick()}) {
 				p.with(3)
 				p.without(3)
 				ran++
@@ -22,7 +29,7 @@ func TestPairsAndRefusalsRunInsideOfACall(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if ran < 20 {
-		t.Errorf("%d things ran, want 22", ran)
+	if ran < 30 {
+		t.Errorf("%d things ran, want all", ran)
 	}
 }

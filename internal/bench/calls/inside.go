@@ -22,6 +22,20 @@ type inside struct {
 	http      *httpCall
 }
 
+// host names the host of the call, with the call's context.
+func (i *inside) host() (string, context.Context) {
+	switch {
+	case i.grpc != nil:
+		return "grpc-go", i.grpc.ctx
+	case i.connectV1 != nil:
+		return "Connect v1", i.connectV1.ctx
+	case i.connectV2 != nil:
+		return "Connect v2", i.connectV2.ctx
+	default:
+		return "net/http", i.http.r.Context()
+	}
+}
+
 type grpcCall struct {
 	ctx  context.Context
 	req  any

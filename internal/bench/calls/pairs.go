@@ -22,7 +22,7 @@ import (
 func newGate() *gate.Gate { return gate.Must(gate.New("bench", 1000)) }
 
 // pairs are the interceptors of this kind of call.
-func (i *inside) pairs(t *telemetry) []pair {
+func (i *inside) pairs(t told) []pair {
 	switch {
 	case i.grpc != nil:
 		return i.grpc.pairs(t)
@@ -36,7 +36,7 @@ func (i *inside) pairs(t *telemetry) []pair {
 }
 
 // pairOf is a pair of which both halves run in a span, if there is an SDK.
-func pairOf(name string, t *telemetry, ctx context.Context, with, without func(context.Context)) pair {
+func pairOf(name string, t told, ctx context.Context, with, without func(context.Context)) pair {
 	loop := func(f func(context.Context)) func(int) {
 		return func(n int) {
 			for range n {
@@ -44,12 +44,10 @@ func pairOf(name string, t *telemetry, ctx context.Context, with, without func(c
 			}
 		}
 	}
-	p := pair{name: name, with: loop(with), without: loop(without)}
-	p.ns, p.allocs = t.targets()
-	return p
+	return pair{name: name, with: loop(with), without: loop(without)}
 }
 
-func (c *grpcCall) pairs(t *telemetry) []pair {
+func (c *grpcCall) pairs(t told) []pair {
 	handler := func(context.Context, any) (any, error) { return nil, nil }
 	without := func(ctx context.Context) { _, _ = handler(ctx, c.req) }
 	with := func(intercept grpc.UnaryServerInterceptor) func(context.Context) {
@@ -66,22 +64,23 @@ func (c *grpcCall) pairs(t *telemetry) []pair {
 			with(grpcgate.UnaryServerInterceptor(policy, t.options()...)), without),
 		c.beforeDecode(t),
 	}
-	if t.meters != nil {
+	for i := range pairs {
+		pairs[i].targets = t.targets()
+	}
+	if t.sdk != nil {
 		return pairs
 	}
 	look, info := grpcgate.TapHandle(newGate()), &tap.Info{FullMethodName: echo.Route}
 	handle := pairOf("grpcgate, TapHandle, lets pass", t, c.ctx, func(ctx context.Context) {
 		_, err := look(ctx, info)
 		check(err)
-	}, func(context.Context) {})
+	}, nothing)
 	wall := failsafegrpc.NewUnaryServerInterceptor[any](failsafe.Policy[any](bulkhead.New[any](1000)))
-	other := pairOf("failsafe bulkhead, interceptor", t, c.ctx, with(wall), without)
-	other.ns, other.allocs = 0, 0
-	return append(pairs, handle, other)
+	return append(pairs, handle, pairOf("failsafe bulkhead, interceptor", t, c.ctx, with(wall), without))
 }
 
 // beforeDecode is the gate around a method that does nothing.
-func (c *grpcCall) beforeDecode(t *telemetry) pair {
+func (c *grpcCall) beforeDecode(t told) pair {
 	method := func(any, context.Context, func(any) error, grpc.UnaryServerInterceptor) (any, error) { return nil, nil }
 	gated := new(registered)
 	grpcgate.BeforeDecode(gated, newGate(), t.options()...).RegisterService(&grpc.ServiceDesc{
@@ -102,7 +101,7 @@ type registered struct{ desc *grpc.ServiceDesc }
 
 func (r *registered) RegisterService(desc *grpc.ServiceDesc, _ any) { r.desc = desc }
 
-func (c *connectCallV1) pairs(t *telemetry) []pair {
+func (c *connectCallV1) pairs(t told) []pair {
 	next := func(context.Context, connect.AnyRequest) (connect.AnyResponse, error) { return nil, nil }
 	gated := connectgate.NewInterceptor(newGate(), t.options()...).WrapUnary(next)
 	unary := pairOf("connectgate v1, interceptor", t, c.ctx, func(ctx context.Context) {
@@ -113,7 +112,7 @@ func (c *connectCallV1) pairs(t *telemetry) []pair {
 	return []pair{unary, httpPair("connectgate, Middleware", t, c.w, c.r, middleware)}
 }
 
-func (c *connectCallV2) pairs(t *telemetry) []pair {
+func (c *connectCallV2) pairs(t told) []pair {
 	next := func(context.Context, connectv2.Spec, connectv2.ServerStream) error { return nil }
 	gated := connectgate.NewServerInterceptor(newGate(), t.options()...)(next)
 	return []pair{pairOf("connectgate v2, interceptor", t, c.ctx, func(ctx context.Context) {
@@ -121,17 +120,17 @@ func (c *connectCallV2) pairs(t *telemetry) []pair {
 	}, func(ctx context.Context) { _ = next(ctx, c.spec, c.stream) })}
 }
 
-func (c *httpCall) pairs(t *telemetry) []pair {
+func (c *httpCall) pairs(t told) []pair {
 	return []pair{httpPair("httpgate", t, c.w, c.r, httpgate.NewMiddleware(newGate(), t.options()...))}
 }
 
 // httpPair is a handler that does nothing. If calls have spans, both halves copy the request for the span's context.
-func httpPair(name string, t *telemetry, w http.ResponseWriter, r *http.Request, middleware func(http.Handler) http.Handler) pair {
+func httpPair(name string, t told, w http.ResponseWriter, r *http.Request, middleware func(http.Handler) http.Handler) pair {
 	inner := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	serve := func(h http.Handler) func(context.Context) {
 		return func(ctx context.Context) {
 			req := r
-			if t.meters != nil {
+			if t.sdk != nil {
 				req = r.WithContext(ctx)
 			}
 			h.ServeHTTP(w, req)
@@ -140,7 +139,7 @@ func httpPair(name string, t *telemetry, w http.ResponseWriter, r *http.Request,
 	return pairOf(name, t, r.Context(), serve(middleware(inner)), serve(inner))
 }
 
-// check panics on an error: a case that does something else than it says must not give a number.
+// check panics on an error: a case that does not do what it says must not give a number.
 func check(err error) {
 	if err != nil {
 		panic(err)

@@ -9,7 +9,6 @@ import (
 	"github.com/failsafe-go/failsafe-go"
 	"github.com/failsafe-go/failsafe-go/bulkhead"
 	"github.com/failsafe-go/failsafe-go/failsafegrpc"
-	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"google.golang.org/grpc"
 
 	"github.com/rpcgate/rpcgate/interceptor/connectgate"
@@ -17,6 +16,7 @@ import (
 	"github.com/rpcgate/rpcgate/internal/bench/echo"
 	"github.com/rpcgate/rpcgate/internal/bench/measure"
 	"github.com/rpcgate/rpcgate/internal/bench/report"
+	"github.com/rpcgate/rpcgate/internal/bench/telemetry"
 )
 
 // kind is servers that differ in what is in front of their handler. The first one is the base of the others.
@@ -32,9 +32,9 @@ type served struct {
 
 // whole measures calls from end to end, client and server in this one process.
 func whole(lab *measure.Lab, table *report.Table) error {
-	told := newTelemetry()
-	defer told.close()
-	for _, k := range []kind{grpcKind(), grpcToldKind(told), connectKind(), connectV2Kind()} {
+	sdk := telemetry.New()
+	defer sdk.Close()
+	for _, k := range []kind{grpcKind(), grpcToldKind(sdk), connectKind(), connectV2Kind()} {
 		for _, callers := range []int{1, 64} {
 			if err := k.measure(lab, table, callers); err != nil {
 				return fmt.Errorf("%s: %w", k.name, err)
@@ -92,15 +92,11 @@ func grpcKind() kind {
 	}}
 }
 
-func grpcToldKind(t *telemetry) kind {
-	traced := func() grpc.ServerOption {
-		return grpc.StatsHandler(otelgrpc.NewServerHandler(
-			otelgrpc.WithMeterProvider(t.meters), otelgrpc.WithTracerProvider(t.tracers)))
-	}
+func grpcToldKind(sdk *telemetry.SDK) kind {
 	return kind{"grpc-go with otelgrpc and an SDK", []served{
-		{"no gate", func() (echo.Server, error) { return echo.NewGRPC(nil, traced()) }},
+		{"no gate", func() (echo.Server, error) { return echo.NewGRPC(nil, sdk.OTelGRPC()) }},
 		{"grpcgate, interceptor", func() (echo.Server, error) {
-			return echo.NewGRPC(nil, append(grpcgate.ServerOptions(newGate(), t.options()...), traced())...)
+			return echo.NewGRPC(nil, append(grpcgate.ServerOptions(newGate(), sdk.Options()...), sdk.OTelGRPC())...)
 		}},
 	}}
 }

@@ -14,30 +14,35 @@ import (
 	"github.com/rpcgate/rpcgate/internal/bench/echo"
 )
 
-// Floors are what the cheapest answer costs that can be given at the same place: made once, with no details, no delay and
-// no telemetry. No gate there can be cheaper.
+// Floors of refusals are the cheapest answers that can be given at the same point: made once, without details, delay or
+// telemetry. No gate there can be cheaper.
 
 func errBusy() error { return status.Error(codes.ResourceExhausted, "server busy") }
 
 func grpcFloor(*gate.Gate) (echo.Server, error) {
-	return echo.NewGRPC(func(r grpc.ServiceRegistrar) grpc.ServiceRegistrar { return refusing{r, errBusy()} })
+	err := errBusy()
+	return echo.NewGRPC(func(r grpc.ServiceRegistrar) grpc.ServiceRegistrar {
+		return instead{r, func(context.Context) error { return err }}
+	})
 }
 
-// refusing registers services all of whose unary methods fail before the request is decoded.
-type refusing struct {
+// instead registers services all of whose unary methods do something else before the request is decoded.
+type instead struct {
 	grpc.ServiceRegistrar
-	err error
+	do func(context.Context) error
 }
 
-func (r refusing) RegisterService(desc *grpc.ServiceDesc, impl any) {
-	failing := *desc
-	failing.Methods = append([]grpc.MethodDesc(nil), desc.Methods...)
-	for i := range failing.Methods {
-		failing.Methods[i].Handler = func(any, context.Context, func(any) error, grpc.UnaryServerInterceptor) (any, error) {
-			return nil, r.err
+func (i instead) RegisterService(desc *grpc.ServiceDesc, impl any) {
+	changed := *desc
+	changed.Methods = append([]grpc.MethodDesc(nil), desc.Methods...)
+	for m := range changed.Methods {
+		changed.Methods[m].Handler = func(
+			_ any, ctx context.Context, _ func(any) error, _ grpc.UnaryServerInterceptor,
+		) (any, error) {
+			return nil, i.do(ctx)
 		}
 	}
-	r.ServiceRegistrar.RegisterService(&failing, impl)
+	i.ServiceRegistrar.RegisterService(&changed, impl)
 }
 
 func tapFloor(*gate.Gate) (echo.Server, error) {

@@ -3,6 +3,7 @@ package cpu
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -11,45 +12,62 @@ import (
 	"github.com/rpcgate/rpcgate/internal/bench/report"
 )
 
+// above is what a call that waits at a gate may cost above the floor: a call that is blocked at the same spot.
+const above = 2 << 10
+
 // memory is what a waiting call costs: what the server's process grows by, each variant in a new one.
 func memory(lab *measure.Lab, table *report.Table) error {
 	rounds, calls := 3, 1000
 	if lab.Quick() {
 		rounds, calls = 1, 50
 	}
+	all := variants()
+	first := len(all) - 2*len(spots()) // the floor of the first spot
 	for _, size := range []int{small, large} {
 		var rows []report.Row
-		for i, v := range variants() {
-			if v.does != parks {
-				continue
+		for i := first; i < len(all); i += 2 {
+			floor, err := waitingRow(all[i].name, i, rounds, calls, size)
+			if err != nil {
+				return err
 			}
-			grown := make(measure.Series, rounds)
-			for round := range grown {
-				var err error
-				if grown[round], err = parked(i, calls, size); err != nil {
-					return fmt.Errorf("parked, %s: %w", v.name, err)
-				}
+			gated, err := waitingRow(all[i+1].name, i+1, rounds, calls, size)
+			if err != nil {
+				return err
 			}
-			r := report.NewRow(v.name, grown.Median(), "B")
-			r.Kept, r.Of = grown.Kept(), rounds
-			if want := v.target(size); want > 0 {
-				r.Targets = []report.Target{report.AtMost(want, "B", r.Value)}
-			}
-			rows = append(rows, r)
+			gated.Targets = []report.Target{report.AtMost(math.Round(floor.Value)+above, "B", gated.Value)}
+			rows = append(rows, floor, gated)
 		}
 		table.Add(report.Section{
-			Title: fmt.Sprintf("server memory of a waiting call, %s, %d calls on 1 connection", bytes(size), calls),
+			Title: fmt.Sprintf("server's heap and stack of a waiting call, %s, %d calls on 1 connection", bytes(size), calls),
 			Rows:  rows,
 		})
 	}
 	return nil
 }
 
-// parked is the memory that a call takes when so many of them wait at the variant of a number.
-func parked(number, calls, size int) (grown float64, err error) {
+// waitingRow measures the variant of a number.
+func waitingRow(name string, number, rounds, calls, size int) (report.Row, error) {
+	var heap, stack, both, rss measure.Series
+	for range rounds {
+		grown, err := parked(number, calls, size)
+		if err != nil {
+			return report.Row{}, fmt.Errorf("parked, %s: %w", name, err)
+		}
+		each := func(bytes int64) float64 { return float64(bytes) / float64(calls) }
+		heap, stack = append(heap, each(grown.Heap)), append(stack, each(grown.Stack))
+		both, rss = append(both, each(grown.Heap+grown.Stack)), append(rss, each(grown.RSS))
+	}
+	r := report.NewRow(name, both.Median(), "B")
+	r.Detail = fmt.Sprintf("heap %.0f, stack %.0f; RSS %.0f", heap.Median(), stack.Median(), rss.Median())
+	r.Kept, r.Of = both.Kept(), rounds
+	return r, nil
+}
+
+// parked is what the server grows by when so many calls wait at the variant of a number.
+func parked(number, calls, size int) (grown usage, err error) {
 	p, err := start()
 	if err != nil {
-		return 0, err
+		return grown, err
 	}
 	defer func() {
 		if stopErr := p.stop(); err == nil {
@@ -58,12 +76,12 @@ func parked(number, calls, size int) (grown float64, err error) {
 	}()
 	client, err := echo.NewClient(p.servers[number].Protocol, p.servers[number].Addr, size)
 	if err != nil {
-		return 0, err
+		return grown, err
 	}
 	defer client.Close()
-	before, err := p.usage(askFree)
+	before, err := p.settled(0)
 	if err != nil {
-		return 0, err
+		return grown, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var callers sync.WaitGroup
@@ -73,13 +91,10 @@ func parked(number, calls, size int) (grown float64, err error) {
 		callers.Go(func() { _ = client.Call(ctx) }) // ends when canceled
 	}
 	after, err := p.settled(calls)
-	if err != nil {
-		return 0, err
-	}
-	return float64(after.RSS-before.RSS) / float64(calls), nil
+	return usage{Heap: after.Heap - before.Heap, Stack: after.Stack - before.Stack, RSS: after.RSS - before.RSS}, err
 }
 
-// settled waits until so many calls wait and the process has stopped to grow: requests may still be coming in.
+// settled waits until so many calls wait and the process no longer grows: requests may still be coming in.
 func (p *process) settled(calls int) (usage, error) {
 	last, still := usage{}, 0
 	for range 300 {

@@ -12,7 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/internal/bench/echo"
 	"github.com/rpcgate/rpcgate/internal/bench/measure"
 )
@@ -28,8 +27,11 @@ type listing struct {
 // usage is what a server says of itself.
 type usage struct {
 	CPU time.Duration `json:"cpu"` // user and system, of the process so far
-	RSS int64         `json:"rss"` // bytes
-	// Waiting is the number of calls that wait at all its gates together.
+	// Heap and Stack are what Go has in use, and RSS is what the system has given to the process, in bytes.
+	Heap  int64 `json:"heap"`
+	Stack int64 `json:"stack"`
+	RSS   int64 `json:"rss"`
+	// Waiting is the number of calls that wait, in all variants together.
 	Waiting int `json:"waiting"`
 }
 
@@ -45,14 +47,13 @@ func Serve(in io.Reader, out io.Writer) error {
 	ballast := measure.Ballast()
 	defer runtime.KeepAlive(ballast)
 	var l listing
-	var gates []*gate.Gate
-	for _, v := range variants() {
+	all := variants()
+	for _, v := range all {
 		s, err := v.serve(v.gate)
 		if err != nil {
 			return fmt.Errorf("%s, %s: %w", v.group, v.name, err)
 		}
 		l.Servers = append(l.Servers, s)
-		gates = append(gates, v.gate)
 	}
 	enc := json.NewEncoder(out)
 	if err := enc.Encode(l); err != nil {
@@ -69,8 +70,8 @@ func Serve(in io.Reader, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		for _, g := range gates {
-			u.Waiting += g.Waiting()
+		for _, v := range all {
+			u.Waiting += v.waiting()
 		}
 		if err := enc.Encode(u); err != nil {
 			return err
@@ -92,8 +93,14 @@ func ownUsage() (usage, error) {
 	if _, err := fmt.Sscan(string(status), &size, &resident); err != nil {
 		return usage{}, err
 	}
-	cpu := time.Duration(r.Utime.Nano() + r.Stime.Nano())
-	return usage{CPU: cpu, RSS: resident * int64(os.Getpagesize())}, nil
+	var mem runtime.MemStats
+	runtime.ReadMemStats(&mem)
+	return usage{
+		CPU:   time.Duration(r.Utime.Nano() + r.Stime.Nano()),
+		Heap:  int64(mem.HeapAlloc),
+		Stack: int64(mem.StackInuse),
+		RSS:   resident * int64(os.Getpagesize()),
+	}, nil
 }
 
 // process is a server in a process of its own.

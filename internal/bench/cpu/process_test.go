@@ -63,8 +63,24 @@ func TestParkedCallsWaitAtTheirGate(t *testing.T) {
 		if v.does != parks {
 			continue
 		}
-		if grown, err := parked(i, 10, small); err != nil || grown <= 0 {
-			t.Errorf("%s: grown by %.0f bytes a call, %v", v.name, grown, err)
+		if grown, err := parked(i, 10, small); err != nil || grown.Heap <= 0 || grown.Stack <= 0 {
+			t.Errorf("%s: grown by %+v, %v", v.name, grown, err)
+		}
+	}
+}
+
+func TestFloorsStandBeforeTheirGates(t *testing.T) {
+	all := variants()
+	parking := all[len(all)-2*len(spots()):]
+	for i, s := range spots() {
+		floor, gated := parking[2*i], parking[2*i+1]
+		if floor.name != s.name+", floor" || gated.name != s.name {
+			t.Errorf("spot %d, %s: floor %q, gate %q", i, s.name, floor.name, gated.name)
+		}
+	}
+	for _, v := range all[:len(all)-len(parking)] {
+		if v.does == parks {
+			t.Errorf("%s, %s does not come last", v.group, v.name)
 		}
 	}
 }

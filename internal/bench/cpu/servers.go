@@ -10,10 +10,8 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/connectgate"
 	"github.com/rpcgate/rpcgate/interceptor/grpcgate"
 	"github.com/rpcgate/rpcgate/internal/bench/echo"
+	"github.com/rpcgate/rpcgate/internal/bench/telemetry"
 )
-
-// waitingBytes is what a waiting call may cost of the server's memory.
-const waitingBytes = 8 << 10
 
 func grpcVariants() []variant {
 	const group = "grpc-go"
@@ -21,12 +19,25 @@ func grpcVariants() []variant {
 		{group: group, name: "accepted, no gate", serve: grpcBare},
 		{group: group, name: "accepted, interceptor", base: true, serve: grpcInterceptor},
 		{group: group, name: "accepted, BeforeDecode", serve: grpcBeforeDecode},
-		{group: group, name: "refused, interceptor", does: refuses, small: 1.05, serve: grpcInterceptor},
-		{group: group, name: "refused, BeforeDecode", does: refuses, small: 0.55, large: 0.45, serve: grpcBeforeDecode},
-		{group: group, name: "refused, TapHandle", does: refuses, small: 0.55, large: 0.1, serve: grpcTap},
+		{group: group, name: "refused, interceptor", does: refuses, small: 1.4, serve: grpcInterceptor},
+		{group: group, name: "refused, BeforeDecode", does: refuses, small: 1.4, serve: grpcBeforeDecode},
+		{group: group, name: "refused, TapHandle", does: refuses, small: 0.8, large: 0.25, serve: grpcTap},
 		{group: group, name: "refused, failsafe bulkhead, code Unknown", does: refuses, serve: grpcFailsafe},
 		{group: group, name: "floor: bare status before decode", does: refuses, serve: grpcFloor},
 		{group: group, name: "floor: bare status at the tap", does: refuses, serve: tapFloor},
+	}
+}
+
+// otelVariants have otelgrpc and an SDK.
+func otelVariants(sdk *telemetry.SDK) []variant {
+	const group = "grpc-go with otelgrpc and an SDK"
+	return []variant{
+		{group: group, name: "accepted, no gate", base: true, serve: func(*gate.Gate) (echo.Server, error) {
+			return echo.NewGRPC(nil, sdk.OTelGRPC())
+		}},
+		{group: group, name: "accepted, interceptor", small: 1.12, serve: func(g *gate.Gate) (echo.Server, error) {
+			return echo.NewGRPC(nil, append(grpcgate.ServerOptions(g, sdk.Options()...), sdk.OTelGRPC())...)
+		}},
 	}
 }
 
@@ -36,8 +47,8 @@ func connectVariants() []variant {
 		{group: group, name: "accepted, no gate", serve: connectBare},
 		{group: group, name: "accepted, interceptor", base: true, serve: connectInterceptor},
 		{group: group, name: "accepted, Middleware", serve: connectMiddleware},
-		{group: group, name: "refused, interceptor", does: refuses, small: 1.05, serve: connectInterceptor},
-		{group: group, name: "refused, Middleware", does: refuses, small: 0.55, large: 0.45, serve: connectMiddleware},
+		{group: group, name: "refused, interceptor", does: refuses, small: 1.45, serve: connectInterceptor},
+		{group: group, name: "refused, Middleware", does: refuses, small: 1, large: 0.35, serve: connectMiddleware},
 		{group: group, name: "floor: fixed bytes of a handler", does: refuses, serve: connectFloor},
 	}
 }
@@ -48,22 +59,9 @@ func connectV2Variants() []variant {
 		{group: group, name: "accepted, no gate", serve: connectV2Bare},
 		{group: group, name: "accepted, interceptor", base: true, serve: connectV2Interceptor},
 		{group: group, name: "accepted, Middleware", serve: connectV2Middleware},
-		{group: group, name: "refused, interceptor (before decode)", does: refuses, small: 1.05, large: 0.45,
+		{group: group, name: "refused, interceptor (before decode)", does: refuses, small: 1.45,
 			serve: connectV2Interceptor},
-		{group: group, name: "refused, Middleware", does: refuses, small: 0.55, large: 0.45, serve: connectV2Middleware},
-	}
-}
-
-// parkingVariants come last; see perCall.
-func parkingVariants() []variant {
-	const small, large = waitingBytes, waitingBytes
-	return []variant{
-		{name: "grpc-go, interceptor (after decode)", does: parks, serve: grpcInterceptor},
-		{name: "grpc-go, BeforeDecode", does: parks, small: small, large: large, serve: grpcBeforeDecode},
-		{name: "Connect v1, interceptor (after decode)", does: parks, serve: connectInterceptor},
-		{name: "Connect v1, Middleware", does: parks, small: small, large: large, serve: connectMiddleware},
-		{name: "Connect v2, interceptor (before decode)", does: parks, small: small, large: large,
-			serve: connectV2Interceptor},
+		{group: group, name: "refused, Middleware", does: refuses, small: 1, large: 0.35, serve: connectV2Middleware},
 	}
 }
 

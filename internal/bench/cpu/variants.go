@@ -7,6 +7,7 @@ import (
 
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/internal/bench/echo"
+	"github.com/rpcgate/rpcgate/internal/bench/telemetry"
 )
 
 // variant is one way to serve.
@@ -18,6 +19,7 @@ type variant struct {
 	small, large float64
 	gate         *gate.Gate // made for what the variant does
 	serve        func(*gate.Gate) (echo.Server, error)
+	waiting      func() int // is the number of calls that wait
 }
 
 // outcome is what becomes of the calls of a variant.
@@ -26,7 +28,7 @@ type outcome int
 const (
 	accepts outcome = iota
 	refuses
-	parks // calls wait for ever
+	parks // calls wait until they are canceled
 )
 
 // room is more than there are callers.
@@ -34,9 +36,14 @@ const room = 1 << 12
 
 // variants are all that a server process serves.
 func variants() []variant {
-	all := slices.Concat(grpcVariants(), connectVariants(), connectV2Variants(), parkingVariants())
+	all := slices.Concat(grpcVariants(), otelVariants(telemetry.New()), connectVariants(), connectV2Variants(),
+		parkingVariants())
 	for i := range all {
-		all[i].gate = newGate(all[i].does)
+		v := &all[i]
+		v.gate = newGate(v.does)
+		if v.waiting == nil {
+			v.waiting = v.gate.Waiting
+		}
 	}
 	return all
 }
@@ -52,7 +59,7 @@ func newGate(o outcome) *gate.Gate {
 	}
 }
 
-// taken is a gate whose only place will never be free.
+// taken is a gate whose only unit is never released.
 func taken(opts ...gate.Option) *gate.Gate {
 	g := gate.Must(gate.New("bench", 1, opts...))
 	if _, err := g.Acquire(context.Background(), gate.Call{}); err != nil {

@@ -35,7 +35,7 @@ type result struct {
 	calls []call
 }
 
-// openLoop makes calls that do not wait for each other: who comes does not care how many are there.
+// openLoop makes calls that do not wait for each other: a call comes however many are there already.
 func openLoop(seed uint64, a gate.Admitter, plan []phase) result {
 	p, rng := newPool(seed), rand.New(rand.NewPCG(seed, 2))
 	var mu sync.Mutex

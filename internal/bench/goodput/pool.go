@@ -15,7 +15,7 @@ const (
 	deadline = 500 * time.Millisecond
 )
 
-// pool is a pool of connections, all of which can be busy without a CPU being so. Who waits for one is served in turn.
+// pool is a pool of connections, all of which can be busy while the CPU is not. Waiting callers are served in turn.
 type pool struct {
 	connections chan struct{}
 	times       []time.Duration

@@ -36,7 +36,9 @@ func routes(lab *measure.Lab) (report.Section, error) {
 		same = append(same, admissions(fmt.Sprintf("policy, routes: %d, the same one asked", n), policy, list[n/2:n/2+1]))
 		random = append(random, admissions(fmt.Sprintf("policy, routes: %d, one at random asked", n), policy, list))
 	}
-	rows := compare(lab, append(same, random[1:]...))
+	last := random[len(random)-1].Name
+	rows := compare(lab, append(same, random[1:]...), last)
+	report.WantRatio(rows, last, scattered)
 	floor := report.Timings(lab.Time(plan(lab), []measure.Case{lookups(1), lookups(10_000)}), floorName(1))
 	return report.Section{Title: "growth in routes: admissions, 1 goroutine; x of 1 route", Rows: append(rows, floor...)}, nil
 }

@@ -13,15 +13,16 @@ import (
 	"github.com/rpcgate/rpcgate/internal/bench/measure"
 )
 
-// room is more than any of the goroutines here take.
+// room is more units than the goroutines here ever hold.
 const room = 1000
 
-// freeCases take a place that is free and give it back.
+// freeCases acquire a unit that is free and release it.
 func freeCases() []measure.Case {
 	return slices.Concat(floorCases(), gateCases(), semaphoreCases(), peerFreeCases())
 }
 
-// floorCases are what the hardware takes at least.
+// floorCases are the least that a limit with a lock, or without, can do: two locked changes of a counter, or two atomic
+// ones.
 func floorCases() []measure.Case {
 	var mu sync.Mutex
 	var locked int64
@@ -52,18 +53,29 @@ func floorCases() []measure.Case {
 }
 
 const (
-	floorMutex = "floor: mutex, counter up, counter down"
+	floorMutex = "floor: mutex, counter up, mutex, counter down"
 	gateFree   = "rpcgate Acquire"
-	xsyncFree  = "x/sync Acquire"
+	gateTry    = "rpcgate TryAcquire"
+	gatePolicy = "rpcgate Acquire, through a policy"
+	gateChain  = "rpcgate Acquire, through a chain of two"
 )
 
 func gateCases() []measure.Case {
-	plain := newGate(room)
-	routed := must(gate.NewPolicy(gate.Route("/orders.v1.OrderService/ListOpen", newGate(room))))
-	var seen atomic.Int64
-	watched := newGate(room, gate.WithOnEvent(func(context.Context, gate.Event) { seen.Add(1) }))
 	call := gate.Call{Route: "/orders.v1.OrderService/ListOpen"}
 	ctx := context.Background()
+	acquires := func(name string, a gate.Admitter) measure.Case { // by a method of an interface, as hosts do
+		return measure.Case{Name: name, Run: func(n int) {
+			for range n {
+				lease, err := a.Acquire(ctx, call)
+				check(err)
+				lease.Release()
+			}
+		}}
+	}
+	plain := newGate(room)
+	policy := must(gate.NewPolicy(gate.Route(call.Route, newGate(room))))
+	var seen atomic.Int64
+	watched := newGate(room, gate.WithOnEvent(func(context.Context, gate.Event) { seen.Add(1) }))
 	nothing := func(context.Context) error { return nil }
 	return []measure.Case{
 		{Name: gateFree, Run: func(n int) {
@@ -73,7 +85,7 @@ func gateCases() []measure.Case {
 				lease.Release()
 			}
 		}},
-		{Name: "rpcgate TryAcquire", Run: func(n int) {
+		{Name: gateTry, Run: func(n int) {
 			for range n {
 				lease, err := plain.TryAcquire(call)
 				check(err)
@@ -85,30 +97,25 @@ func gateCases() []measure.Case {
 				check(plain.Do(ctx, call, nothing))
 			}
 		}},
-		{Name: "rpcgate Acquire, through a policy", Run: func(n int) {
+		{Name: gatePolicy, Run: func(n int) {
 			for range n {
-				lease, err := routed.Acquire(ctx, call)
+				lease, err := policy.Acquire(ctx, call)
 				check(err)
 				lease.Release()
 			}
 		}},
-		{Name: "rpcgate Acquire, with an event hook", Run: func(n int) {
-			for range n {
-				lease, err := watched.Acquire(ctx, call)
-				check(err)
-				lease.Release()
-			}
-		}},
+		acquires(gateChain, gate.Chain(newGate(room), newGate(room))),
+		acquires("rpcgate Acquire, with an event hook", watched),
 	}
 }
 
 // semaphoreCases are those of golang.org/x/sync and of a channel.
 func semaphoreCases() []measure.Case {
 	sem := semaphore.NewWeighted(room)
-	places := make(chan struct{}, room)
+	units := make(chan struct{}, room)
 	ctx := context.Background()
 	return []measure.Case{
-		{Name: xsyncFree, Run: func(n int) {
+		{Name: "x/sync Acquire", Run: func(n int) {
 			for range n {
 				check(sem.Acquire(ctx, 1))
 				sem.Release(1)
@@ -133,25 +140,25 @@ func semaphoreCases() []measure.Case {
 		{Name: "channel, select with default", Run: func(n int) {
 			for range n {
 				select {
-				case places <- struct{}{}:
+				case units <- struct{}{}:
 				default:
 					panic("no room")
 				}
-				<-places
+				<-units
 			}
 		}},
 		{Name: "channel, select with a timer", Run: func(n int) {
 			for range n {
 				timer := time.NewTimer(time.Second)
 				select {
-				case places <- struct{}{}:
+				case units <- struct{}{}:
 				case <-timer.C:
 					panic("no room")
 				case <-ctx.Done():
 					panic("no caller")
 				}
 				timer.Stop()
-				<-places
+				<-units
 			}
 		}},
 	}

@@ -19,21 +19,20 @@ func Run(lab *measure.Lab, table *report.Table) error {
 }
 
 func free(lab *measure.Lab, table *report.Table) {
-	for _, f := range []struct {
-		title   string
-		workers int
-		rounds  int
-	}{
-		{"acquire and release, room, 1 goroutine; x of x/sync Acquire", 0, 41},
-		{"acquire and release, room, 2 goroutines on 2 cores; x of x/sync Acquire", 2, 81},
-	} {
-		plan := lab.Plan(f.rounds, 4*time.Millisecond)
-		plan.Workers = f.workers
-		rows := report.Timings(lab.Time(plan, freeCases()), xsyncFree)
-		report.WantRatio(rows, gateFree, 0.65)
-		report.WantAllocs(rows, gateFree, 0)
-		table.Add(report.Section{Title: f.title, Rows: rows})
+	one := report.Timings(lab.Time(lab.Plan(41, 4*time.Millisecond), freeCases()), floorMutex)
+	report.WantRatio(one, gateFree, 1.4)
+	report.WantRatio(one, gatePolicy, 1.7)
+	for _, name := range []string{gateFree, gateTry, gatePolicy, gateChain} {
+		report.WantAllocs(one, name, 0)
 	}
+	table.Add(report.Section{Title: "acquire and release, 1 goroutine; x of " + floorMutex, Rows: one})
+
+	plan := lab.Plan(81, 4*time.Millisecond)
+	plan.Workers = 2
+	two := report.Timings(lab.Time(plan, freeCases()), floorMutex)
+	report.WantRatio(two, gateFree, 1.6)
+	report.WantAllocs(two, gateFree, 0)
+	table.Add(report.Section{Title: "acquire and release, 2 goroutines on 2 cores; x of " + floorMutex, Rows: two})
 }
 
 func newGate(limit int64, opts ...gate.Option) *gate.Gate {
@@ -45,7 +44,7 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-// check panics on an error: a case that does something else than it says must not give a number.
+// check panics on an error: a case that does not do what it says must not give a number.
 func check(err error) {
 	if err != nil {
 		panic(err)

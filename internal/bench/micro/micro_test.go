@@ -15,7 +15,7 @@ func TestCasesDoWhatTheySay(t *testing.T) {
 		c.Run(100)
 		names[c.Name] = true
 	}
-	for _, name := range []string{floorMutex, gateFree, xsyncFree, gateLook, xsyncTry} {
+	for _, name := range []string{floorMutex, gateFree, gateTry, gatePolicy, gateChain, floorCompare, gateLook} {
 		if !names[name] {
 			t.Errorf("no case is called %q, which has a target or is a base", name)
 		}
