@@ -20,19 +20,17 @@ const (
 // which nginx 1.22 takes for the answer to the next call on the connection, and
 // sends 502. A client that keeps its side of a stream open is not waited for long.
 func drain(w http.ResponseWriter, r *http.Request) {
-	if drainable(r) && hurry(w) {
+	if !drainable(r) {
+		return
+	}
+	if stop, ok := hurry(w, http.NewResponseController(w).SetReadDeadline); ok {
 		_, _ = io.CopyN(io.Discard, r.Body, maxDrained)
+		stop()
 	}
 }
 
 func drainable(r *http.Request) bool {
 	return r.ProtoMajor == 2 && r.ContentLength != 0 && r.ContentLength <= maxDrained
-}
-
-// hurry makes reading a request's body fail soon, and reports whether it will: if
-// not, that might take for ever.
-func hurry(w http.ResponseWriter) bool {
-	return http.NewResponseController(w).SetReadDeadline(time.Now().Add(drainTime)) == nil
 }
 
 // drainedBody is the body of a call that may yet be refused by its handler, which
@@ -67,13 +65,18 @@ func (b *drainedBody) Read(p []byte) (int, error) {
 // on any goroutine, and what handlers have put around the body calls it holding
 // their locks: so it asks nobody but the body itself for what is left.
 func (b *drainedBody) Close() error {
-	switch {
-	case b.ended.Load() || !b.held.hurryReads():
-	case b.held.retryAfter:
-		return b.closeUnread()
-	default:
-		_, _ = io.CopyN(io.Discard, b, maxDrained)
+	if b.ended.Load() {
+		return b.ReadCloser.Close()
 	}
+	stop, ok := b.held.hurryReads()
+	if !ok {
+		return b.ReadCloser.Close()
+	}
+	defer stop()
+	if b.held.retryAfter {
+		return b.closeUnread()
+	}
+	_, _ = io.CopyN(io.Discard, b, maxDrained)
 	return b.ReadCloser.Close()
 }
 

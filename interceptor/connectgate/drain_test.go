@@ -141,6 +141,23 @@ func (w *deadlineWriter) SetReadDeadline(time.Time) error {
 	return http.ErrNotSupported
 }
 
+// TestBodyThatIsDrainedWhenAMessageIsSentIsClosed has a client that keeps its side of the stream open.
+func TestBodyThatIsDrainedWhenAMessageIsSentIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := connectgate.TrailersOnly(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			began, closed := time.Now(), make(chan error)
+			go func() { closed <- r.Body.Close() }()
+			synctest.Wait()
+			fmt.Fprint(w, envelope(0, "text"))
+			if err := <-closed; err != nil || time.Since(began) != 10*time.Millisecond {
+				t.Errorf("closed after %s with error %v, want 10ms", time.Since(began), err)
+			}
+			w.Header().Set(http.TrailerPrefix+"Grpc-Status", "0")
+		}))
+		callHTTP2(t, memhttp.Start(t, h), bidiRoute, false, nil, "hello")
+	})
+}
+
 // TestNobodyUsesTheWriterWhenTheHandlerHasReturned has somebody else close the body, as the transport of a reverse proxy
 // does, just before and after the handler returns or panics.
 func TestNobodyUsesTheWriterWhenTheHandlerHasReturned(t *testing.T) {

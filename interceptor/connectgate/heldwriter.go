@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
@@ -20,10 +21,11 @@ type heldWriter struct {
 	http.ResponseWriter
 	retryAfter bool // is told, too; see Transcoded
 
-	// sent says that nothing is held any more. Only the handler's goroutine
-	// changes it, with the lock; others look at it with the lock.
-	sent bool
-	lock sync.Mutex
+	// sent says that nothing is held any more, over that the handler has returned.
+	// Only the handler's goroutine changes them, with the lock; others look at them
+	// with the lock.
+	sent, over bool
+	lock       sync.Mutex
 
 	// committed are the headers as they were when the handler was done with
 	// them: it has called WriteHeader, or Flush (flush). What it sets after
@@ -56,13 +58,33 @@ func (w *heldWriter) setSent() {
 	w.lock.Unlock()
 }
 
+func (w *heldWriter) setOver() {
+	w.lock.Lock()
+	w.sent, w.over = true, true
+	w.lock.Unlock()
+}
+
 // hurryReads is hurry while nothing is sent yet. Unlike the rest it may be called
-// on any goroutine, also when the handler has returned: that is when the writer of
-// net/http must not be used any more, and crashes.
-func (w *heldWriter) hurryReads() bool {
+// on any goroutine, also when the handler has returned.
+func (w *heldWriter) hurryReads() (stop func(), ok bool) {
+	w.lock.Lock()
+	sent := w.sent
+	w.lock.Unlock()
+	if sent {
+		return nil, false
+	}
+	return hurry(w.ResponseWriter, w.setReadDeadline)
+}
+
+// setReadDeadline fails when the handler has returned: the writer of net/http must
+// not be used any more, and crashes.
+func (w *heldWriter) setReadDeadline(t time.Time) error {
 	w.lock.Lock()
 	defer w.lock.Unlock()
-	return !w.sent && hurry(w.ResponseWriter)
+	if w.over {
+		return http.ErrNotSupported
+	}
+	return http.NewResponseController(w.ResponseWriter).SetReadDeadline(t)
 }
 
 // Write sends a message, and before it the headers.

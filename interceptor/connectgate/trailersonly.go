@@ -59,7 +59,7 @@ func holding(h http.Handler, retryAfter bool) http.Handler {
 			return
 		}
 		held := &heldWriter{ResponseWriter: w, retryAfter: retryAfter}
-		defer held.setSent() // after a panic, too: the server goes on if somebody recovers
+		defer held.setOver() // after a panic, too: the server goes on if somebody recovers
 		if drainable(r) {
 			r.Body = newDrainedBody(held, r.Body)
 		}
