@@ -55,7 +55,7 @@ func (o *Ops) mount(calls, health http.Handler, gates []*gate.Gate) http.Handler
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/", calls)
-	mux.Handle("/debug/gate/", gatedebug.New(gates, opts...))
+	mux.Handle("/debug/gate/", gatedebug.Handler(gates, opts...))
 	mux.Handle("/healthz", health)
 	mux.Handle("/metrics", o.Metrics)
 	return mux

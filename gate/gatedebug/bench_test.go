@@ -8,8 +8,8 @@ import (
 	"github.com/rpcgate/rpcgate/gate"
 )
 
-// BenchmarkCall is a call that is admitted at once: without a page, with one that
-// nobody looks at, and with one on which the gate is open.
+// BenchmarkCall is a call that is admitted at once: without a page, with a page
+// without viewers, and with a page on which a viewer has the gate open.
 func BenchmarkCall(b *testing.B) {
 	for _, bench := range []struct {
 		name  string
@@ -37,7 +37,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// BenchmarkRefusal is a call that is refused at once.
+// BenchmarkRefusal is a call that is rejected at once.
 func BenchmarkRefusal(b *testing.B) {
 	for _, bench := range []struct {
 		name  string
@@ -63,7 +63,7 @@ func BenchmarkRefusal(b *testing.B) {
 	}
 }
 
-// BenchmarkSample is what the sampler does in an interval.
+// BenchmarkSample is the work of the sampler in one interval.
 func BenchmarkSample(b *testing.B) {
 	for _, n := range []int{10, 1000} {
 		b.Run(fmt.Sprint(n, "Gates"), func(b *testing.B) {
@@ -78,8 +78,8 @@ func BenchmarkSample(b *testing.B) {
 			h.gates = make([]sampled, n)
 			b.ReportAllocs()
 			for b.Loop() {
-				h.sample()
-				h.tickMessage()
+				h.sampleLocked()
+				h.tickMessageLocked()
 			}
 		})
 	}

@@ -10,11 +10,11 @@ import (
 	"github.com/rpcgate/rpcgate/gate/internal/clean"
 )
 
-// maxHolders is how many of the oldest holders a close-up shows.
+// maxHolders is how many holders a close-up shows, the oldest first.
 const maxHolders = 50
 
-// closeUp is a gate in detail. A full one is sent to a viewer that opens the
-// gate; the others have only what is new of History, Minutes and Rejections.
+// closeUp is a gate in detail. A viewer that opens the gate gets a full one. After
+// that it gets close-ups with only the new part of History, Minutes and Rejections.
 type closeUp struct {
 	Gate      int             `json:"gate"`
 	Full      bool            `json:"full"`
@@ -23,7 +23,7 @@ type closeUp struct {
 	Draining  bool            `json:"draining"`
 	Keys      int             `json:"keys"`
 	Totals    gate.Totals     `json:"totals"`
-	History   json.RawMessage `json:"history"` // arrays of t and the numbers
+	History   json.RawMessage `json:"history"` // arrays of t and numbers
 
 	Routes       []routeRow  `json:"routes"`
 	HoldersTotal int         `json:"holders_total"`
@@ -52,7 +52,7 @@ func newHolder(h *gate.Holder) holder {
 	}
 }
 
-// routeRow is a route of a gate at one sample; see numbers for the units.
+// routeRow is a route of a gate in one sample, in the units of numbers.
 type routeRow struct {
 	Route     string  `json:"route"`
 	InFlight  int64   `json:"in_flight"` // units
@@ -64,7 +64,8 @@ type routeRow struct {
 	Abandoned float64 `json:"abandoned_per_s"`
 }
 
-// takeRoutes returns the routes as counted since the last call, elapsed ago.
+// takeRoutes returns the routes with the counts since its last call, which was
+// elapsed ago.
 func (w *watch) takeRoutes(elapsed time.Duration) []routeRow {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -84,7 +85,8 @@ func (w *watch) takeRoutes(elapsed time.Duration) []routeRow {
 	return rows
 }
 
-// withCalls returns the rows, by name, with the calls that hold units or wait.
+// withCalls adds the units in flight and the waiting calls to a copy of the rows,
+// sorted by route.
 func (w *watch) withCalls(rows []routeRow, holders []gate.Holder, waiters []gate.Waiter) []routeRow {
 	rows = slices.Clone(rows)
 	index := make(map[string]int, len(rows))
@@ -113,8 +115,8 @@ func (w *watch) withCalls(rows []routeRow, holders []gate.Holder, waiters []gate
 	return rows
 }
 
-// closeUpMessage shows a gate in detail. The lock is held.
-func (h *hub) closeUpMessage(w *watch, now time.Time, full bool) []byte {
+// closeUpMessageLocked makes the message with a close-up of a gate.
+func (h *hub) closeUpMessageLocked(w *watch, now time.Time, full bool) []byte {
 	g := &h.gates[w.index]
 	s := w.gate.Snapshot()
 	m := closeUp{
@@ -128,7 +130,7 @@ func (h *hub) closeUpMessage(w *watch, now time.Time, full bool) []byte {
 	if full {
 		minutesBack, seq = minutes-1, 0
 	} else {
-		back = 0 // the newest only
+		back = 0 // only the newest sample
 	}
 	m.History = g.history.append(nil, now, back)
 	for i := range s.Holders[:min(len(s.Holders), maxHolders)] {

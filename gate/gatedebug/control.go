@@ -12,38 +12,38 @@ import (
 	"github.com/rpcgate/rpcgate/gate"
 )
 
-// maxCommand is how many bytes a command may have.
+// maxCommand is the largest size of a command in bytes.
 const maxCommand = 4096
 
-// command is what a POST to control asks for:
+// command is the body of a POST to control:
 //
 //	{"gate": "orders-db", "limit": 20}
 //	{"gate": "orders-db", "dry_run": true}
 type command struct {
 	watch  *watch
-	limit  int64 // 0: as it is
-	dryRun *bool // nil: as it is
+	limit  int64 // 0: do not change it
+	dryRun *bool // nil: do not change it
 }
 
-// outcome is the answer to a command.
+// outcome is the response to a command.
 type outcome struct {
 	Gate   string `json:"gate"`
 	Limit  int64  `json:"limit"`
 	DryRun bool   `json:"dry_run"`
 }
 
-// serveControl obeys a command. Only POST gets here, and only from the page
-// itself or from what is no browser.
+// serveControl executes a command. It must be a POST, from the page itself or from
+// a client that is not a browser.
 func (p *page) serveControl(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		notAllowed(w, "POST")
 		return
 	}
 	if err := p.origins.Check(r); err != nil {
-		http.Error(w, "requests of other sites are refused: "+err.Error(), http.StatusForbidden)
+		http.Error(w, "requests from other sites are not allowed: "+err.Error(), http.StatusForbidden)
 		return
 	}
-	// A form, which other sites can send without asking, cannot have it.
+	// Other sites can send a form without permission, but a form cannot have this type.
 	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
 		fail(w, http.StatusUnsupportedMediaType, "Content-Type", r.Header.Get("Content-Type"), "want application/json")
 		return
@@ -63,7 +63,7 @@ func (p *page) serveControl(w http.ResponseWriter, r *http.Request) {
 	}
 	g := c.watch.gate
 	if c.limit != 0 {
-		if err := g.SetLimit(c.limit); err != nil { // not after parse
+		if err := g.SetLimit(c.limit); err != nil { // parse has checked the limit
 			fail(w, http.StatusBadRequest, "limit", strconv.FormatInt(c.limit, 10), "%s", err)
 			return
 		}
@@ -75,7 +75,7 @@ func (p *page) serveControl(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(append(mustMarshal(outcome{g.Name(), g.Limit(), g.DryRun()}), '\n'))
 }
 
-// parse reads a command, and checks all of it before anything is done.
+// parse reads a command and checks all of it, so that a bad command changes nothing.
 func (p *page) parse(body []byte) (command, int, *fieldError) {
 	var c command
 	var fields map[string]json.RawMessage

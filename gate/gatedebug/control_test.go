@@ -12,7 +12,7 @@ const asJSON = "application/json"
 
 func TestControlSetsLimitAndDryRun(t *testing.T) {
 	db := mustGate(t, "orders-db", 16)
-	h := New([]*gate.Gate{mustGate(t, "other", 3), db}, WithControl())
+	h := Handler([]*gate.Gate{mustGate(t, "other", 3), db}, WithControl())
 	for _, tc := range []struct {
 		body, want string
 	}{
@@ -33,7 +33,7 @@ func TestControlSetsLimitAndDryRun(t *testing.T) {
 
 func TestControlNamesWhatIsWrong(t *testing.T) {
 	db := mustGate(t, "db", 16)
-	h := New([]*gate.Gate{db}, WithControl())
+	h := Handler(db, WithControl())
 	const limit = "want a whole number from 1 to 1152921504606846976"
 	for _, tc := range []struct {
 		body string
@@ -99,7 +99,7 @@ func TestControlRefusesOtherSites(t *testing.T) {
 		{"a bad content type", 415, []string{"Content-Type", ";"}},
 	} {
 		db := mustGate(t, "db", 16)
-		w := request(New([]*gate.Gate{db}, WithControl()), "POST", "/control", body, tc.header...)
+		w := request(Handler(db, WithControl()), "POST", "/control", body, tc.header...)
 		if w.Code != tc.code {
 			t.Errorf("%s: want %d, got %d %s", tc.name, tc.code, w.Code, w.Body)
 		}
@@ -114,7 +114,7 @@ func TestReadOnlyPageHasNoControl(t *testing.T) {
 	h := Handler(db)
 	for _, method := range []string{"GET", "POST", "PUT", "PATCH"} {
 		request(h, method, "/debug/gate/control?gate=db&limit=1", `{"gate":"db","limit":1}`, "Content-Type", asJSON)
-		request(New([]*gate.Gate{db}, WithControl()), method, "/debug/gate/control?gate=db&limit=1", "", "Content-Type", asJSON)
+		request(Handler(db, WithControl()), method, "/debug/gate/control?gate=db&limit=1", "", "Content-Type", asJSON)
 	}
 	if db.Limit() != 16 {
 		t.Errorf("the limit was set to %d", db.Limit())

@@ -1,22 +1,23 @@
-// Package gatedebug shows what gates are doing, to people and to probes.
+// Package gatedebug shows what gates are doing, to people and to health checks.
 //
-//	mux.Handle("/debug/gate/", gatedebug.Handler(db, reports))
+//	mux.Handle("/debug/gate/", gatedebug.Handler([]*gate.Gate{db, reports}))
 //	mux.Handle("/healthz", gatedebug.Health(db, reports))
 //
-// The page answers which gate is the bottleneck, since when, and who holds its
-// slots. It is live over server-sent events and needs nothing but the handler.
-// The same is there as JSON, at state.json below the page or for clients that
-// accept application/json.
+// The page of [Handler] shows which gate is the bottleneck, since when, and who
+// holds its leases. It is updated live by server-sent events and loads nothing
+// from other servers. The same data is available as JSON: at state.json below the
+// page, and at the page's own address for clients that accept application/json.
 //
-// The handler does not ask who is there: mount it where only operators get, and
-// outside of any gate, so that it answers when the gates do not. It shows
-// routes, request ids, addresses and keys of calls.
+// The handler does not authenticate anybody, and it shows routes, request ids,
+// addresses and keys of calls. Mount it where only operators can reach it, and
+// outside of any gate: then it answers when the gates do not.
 //
 // # What it costs
 //
-// Each gate of a [Handler] reads the clock for every call, for the ages of its
-// holders; calls that were rejected or had to wait are noted: the last ones, and
-// counts for each minute of the last hour. One sampler serves all viewers and
-// runs only while there are any; calls that are admitted at once are counted by
-// route only at gates that somebody has open. Memory is bounded.
+// A gate with a page reads the clock for every call, to know the ages of its
+// leases. The page keeps the last rejections, and for each minute of the last hour
+// the numbers of calls that were rejected, abandoned or had to wait. One sampler
+// serves all viewers and runs only while there are any. Calls that are admitted at
+// once are counted by route, but only at a gate that a viewer has open. The memory
+// is bounded.
 package gatedebug

@@ -15,7 +15,7 @@ func Example() {
 	reports := gate.Must(gate.New("reports", 2))
 
 	mux := http.NewServeMux() // of a listener that only operators reach
-	mux.Handle("/debug/gate/", gatedebug.Handler(db, reports))
+	mux.Handle("/debug/gate/", gatedebug.Handler([]*gate.Gate{db, reports}))
 	mux.Handle("/healthz", gatedebug.Health(db, reports))
 
 	w := httptest.NewRecorder()
@@ -41,9 +41,9 @@ func ExampleHealth() {
 	// 200 {"status":"degraded","gates":[{"name":"orders-db","status":"degraded","reason":"rejecting","in_flight":1,"limit":1,"waiting":0,"draining":false,"dry_run":false}]}
 }
 
-func ExampleNew() {
+func ExampleHandler() {
 	db := gate.Must(gate.New("orders-db", 16))
-	page := gatedebug.New([]*gate.Gate{db},
+	page := gatedebug.Handler(db,
 		gatedebug.WithControl(),
 		gatedebug.WithMaxViewers(4),
 		gatedebug.WithTraceID(func(ctx context.Context) string {

@@ -9,37 +9,39 @@ import (
 	"github.com/rpcgate/rpcgate/gate"
 )
 
-// The values of status in what [Health] says.
+// The values of status in the responses of [Health].
 const (
 	StatusOK       = "ok"
 	StatusDegraded = "degraded"
 )
 
-// Health returns a handler for health checks that answers GET and HEAD with
+// Health returns a handler for health checks. It answers GET and HEAD with
 //
 //	{"status":"degraded","gates":[{"name":"orders-db","status":"degraded",
 //	 "reason":"rejecting","in_flight":16,"limit":16,"waiting":9,
 //	 "draining":false,"dry_run":false}]}
 //
-// The code is 200 as long as the server serves: a busy server must not be
-// restarted for being busy. Mount it outside of any gate.
+// The code is always 200: a server must not be restarted because it is busy.
+// Mount the handler outside of any gate.
 //
-// The status is degraded if that of any gate is. A gate is degraded, for the
-// first of these reasons that holds,
+// The status is degraded if the status of any gate is. A gate is degraded for one
+// of these reasons, the first that applies:
 //
-//   - draining: it takes no more calls;
-//   - rejecting: it rejected a call in the last 5 seconds, unless only for a key
-//     that was over its share;
-//   - full: at this moment it is at its limit and calls wait.
+//   - draining: the gate admits no more calls.
+//   - rejecting: the gate rejected a call in the last 5 seconds. Rejections with
+//     [gate.ReasonKeyLimit] do not count.
+//   - full: the gate is at its limit and calls are waiting.
 //
-// A gate in a dry run refuses nobody and keeps nobody waiting, so it is ok.
+// A gate in a dry run is always ok: it rejects no call and lets none wait.
 //
-// A check costs a few counters of each gate; an admission costs nothing more, a
-// rejection a look at the clock. A gate that is given twice is listed once.
-// Health panics if a gate is nil, or if two have the same name.
+// A check reads a few counters of each gate. Health makes a rejection read the
+// clock, and costs an admitted call nothing. A gate that is given twice is listed
+// once. Health panics if a gate is nil or two gates have the same name.
 func Health(gates ...*gate.Gate) http.Handler {
+	gates, err := distinct("Health", gates)
+	must(err)
 	h := &health{}
-	for _, g := range distinct("Health", gates) {
+	for _, g := range gates {
 		r := &lastRejection{base: time.Now()}
 		g.Observe(r)
 		h.gates = append(h.gates, watched{g, r})
@@ -56,10 +58,10 @@ type watched struct {
 	rejection *lastRejection
 }
 
-// lastRejection is an observer that knows when a call was last rejected.
+// lastRejection is an observer that remembers when a call was last rejected.
 type lastRejection struct {
 	base  time.Time
-	after atomic.Int64 // nanoseconds from base to it and one more; 0: there was none
+	after atomic.Int64 // nanoseconds from base to the rejection, plus one; 0 if there was none
 }
 
 func (*lastRejection) Interest(context.Context) gate.Interest {
@@ -88,7 +90,7 @@ type gateHealth struct {
 	DryRun   bool   `json:"dry_run"`
 }
 
-// ServeHTTP answers a check.
+// ServeHTTP answers a health check.
 func (h *health) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Cache-Control", "no-store")

@@ -31,7 +31,7 @@ func TestHealth(t *testing.T) {
 		hold(t, db, gate.Call{})
 		expect("ok", "ok", "", `"in_flight":2,"limit":2,"waiting":0,"draining":false,"dry_run":false`)
 
-		go db.Acquire(t.Context(), gate.Call{}) // holds a slot after that, to the end of the test
+		go db.Acquire(t.Context(), gate.Call{}) // waits, then holds a lease to the end of the test
 		synctest.Wait()
 		expect("degraded", "degraded", "full", `"in_flight":2,"limit":2,"waiting":1,"draining":false,"dry_run":false`)
 

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// unknown stands for a rate that is not known yet: two samples make one.
+// unknown stands for a rate that is not known yet: it takes two samples.
 const unknown = -1
 
-// numbers are those of a gate at one sample. Rates are per second and waits in
-// milliseconds, over the time since the sample before.
+// numbers are the numbers of a gate in one sample. Rates are per second and waits
+// are in milliseconds, both over the time since the sample before.
 type numbers struct {
 	inFlight, limit               int64
 	waiting                       int
@@ -18,7 +18,7 @@ type numbers struct {
 	accepted, rejected, abandoned float64 // or unknown
 }
 
-// numberColumns names what numbers.append writes.
+// numberColumns returns the names of what numbers.append writes.
 func numberColumns() []string {
 	return []string{"in_flight", "limit", "waiting", "waited_ms_mean", "waited_ms_max",
 		"accepted_per_s", "rejected_per_s", "abandoned_per_s"}
@@ -38,7 +38,7 @@ func (n *numbers) append(b []byte) []byte {
 	return b
 }
 
-// appendNumber writes f to the hundredth, or null if it is unknown.
+// appendNumber writes f rounded to two decimals, or null if it is unknown.
 func appendNumber(b []byte, f float64) []byte {
 	if f < 0 {
 		return append(b, "null"...)
@@ -46,13 +46,13 @@ func appendNumber(b []byte, f float64) []byte {
 	return strconv.AppendFloat(b, math.Round(f*100)/100, 'f', -1, 64)
 }
 
-// sample is the numbers of a gate at a time.
+// sample is the numbers of a gate at one time.
 type sample struct {
 	t int64 // in Unix milliseconds
 	numbers
 }
 
-// history remembers the last samples of a gate.
+// history keeps the last samples of a gate.
 type history struct {
 	ring []sample
 	next int
@@ -67,8 +67,8 @@ func (h *history) add(s sample, keep int) {
 	h.next = (h.next + 1) % len(h.ring)
 }
 
-// append writes the samples that are not older than window as a JSON array of
-// arrays, the oldest first.
+// append writes the samples of the last window as a JSON array of arrays, the
+// oldest first.
 func (h *history) append(b []byte, now time.Time, window time.Duration) []byte {
 	b = append(b, '[')
 	empty := true

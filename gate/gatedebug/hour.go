@@ -6,22 +6,22 @@ import (
 	"github.com/rpcgate/rpcgate/gate"
 )
 
-// minutes is how many minutes of the past a gate remembers.
+// minutes is how many minutes of the past are kept.
 const minutes = 60
 
-// minute counts the calls in trouble of one minute.
+// minute counts the calls of one minute that did not pass at once.
 type minute struct {
-	Unix      int64   `json:"t"` // in seconds, when the minute began
+	Unix      int64   `json:"t"` // when the minute began, in Unix seconds
 	Rejected  uint64  `json:"rejected"`
 	Abandoned uint64  `json:"abandoned"`
-	Waited    uint64  `json:"waited"` // calls that had to wait and were accepted
+	Waited    uint64  `json:"waited"` // accepted after a wait
 	WaitedMax float64 `json:"waited_ms_max"`
 	InFlight  int64   `json:"in_flight_max"`
 	Waiting   int     `json:"waiting_max"`
 }
 
-// hour is the last hour of a gate, by minutes. Minutes without trouble take no
-// memory until there was one with.
+// hour is the last hour of a gate by minutes. It takes no memory before the first
+// call that did not pass at once.
 type hour struct {
 	ring []minute
 }
@@ -48,8 +48,8 @@ func (h *hour) add(now time.Time, e *gate.Event) {
 	m.Waiting = max(m.Waiting, e.Waiting)
 }
 
-// list returns the minutes with trouble that are not over for longer than the
-// given number of minutes, the oldest first.
+// list returns the minutes with such calls, the oldest first: the current one and
+// those up to back minutes before it.
 func (h *hour) list(now time.Time, back int64) []minute {
 	var out []minute
 	if h.ring == nil {
@@ -64,7 +64,7 @@ func (h *hour) list(now time.Time, back int64) []minute {
 	return out
 }
 
-// ms is d in milliseconds, to the hundredth.
+// ms returns d in milliseconds, rounded to two decimals.
 func ms(d time.Duration) float64 {
 	return float64(d.Round(10*time.Microsecond)/time.Microsecond) / 1000
 }

@@ -9,19 +9,19 @@ import (
 const (
 	// window is how much of the past the charts show.
 	window = 5 * time.Minute
-	// grace is how long the sampler goes on when nobody watches any more, so
-	// that the charts of a page that is loaded again, or opens another gate,
-	// have no gap.
+	// grace is how long the sampler goes on after the last viewer has left.
+	// When the page is loaded again or opens another gate, its charts have no
+	// gap.
 	grace = 3 * time.Second
-	// linger is how long the samples stay after that.
+	// linger is how long the samples are kept after that.
 	linger = time.Minute
-	// maxSamples bounds the samples that are kept of all gates together.
+	// maxSamples bounds the samples of all gates together.
 	maxSamples = 60_000
 )
 
 var errTooMany = errors.New("too many viewers")
 
-// hub samples the gates for all viewers while there are any.
+// hub samples the gates while there are viewers, and sends them the samples.
 type hub struct {
 	watches []*watch
 	config  config
@@ -30,35 +30,35 @@ type hub struct {
 	mu      sync.Mutex // guards what follows
 	viewers map[*viewer]struct{}
 	left    time.Time   // when the last viewer left
-	timer   *time.Timer // the next sample; nil while the sampler stands still
-	forget  *time.Timer // gives up the samples
-	last    time.Time   // of the last sample since somebody watches
-	gates   []sampled   // by index; nil when nobody has watched for a while
+	timer   *time.Timer // fires for the next sample; nil while the sampler is off
+	forget  *time.Timer // drops the samples
+	last    time.Time   // of the last sample; zero before the first of this run
+	gates   []sampled   // by index; nil if there are no samples
 	samples uint64      // taken so far
-	cursor  int         // the gate whose turn it is in the list; see tickMessage
+	cursor  int         // the gate whose turn it is; see tickMessageLocked
 }
 
-// sampled is what the hub knows of a gate.
+// sampled is what the hub knows about a gate.
 type sampled struct {
 	totals  totals
 	pace    pace
 	row     row
-	changed bool // and not all viewers know the row yet
-	urgent  bool // it is, or was before it changed, one of a gate in trouble
+	changed bool // the row has changed since it was last sent
+	urgent  bool // the row is about a gate in trouble, or was since it was last sent
 	history history
 	routes  []routeRow // while the gate is open
-	seq     uint64     // of the last rejection that viewers know
+	seq     uint64     // of the last rejection that was sent
 }
 
 // viewer is one stream of events.
 type viewer struct {
-	watch    *watch // of the gate that it has open; nil if there are no gates
+	watch    *watch // of the open gate; nil if there are no gates
 	messages chan []byte
-	slow     chan struct{} // closed when it does not keep up
+	slow     chan struct{} // closed when the viewer does not keep up
 	isSlow   bool
 }
 
-// send queues a message, or gives the viewer up.
+// send queues a message. If the queue is full, it gives the viewer up.
 func (v *viewer) send(message []byte) {
 	if v.isSlow {
 		return
@@ -71,8 +71,8 @@ func (v *viewer) send(message []byte) {
 	}
 }
 
-// join adds a viewer of the named gate, or of the one under most pressure if
-// there is no gate of that name. The first one starts the sampler.
+// join adds a viewer of the named gate or, if there is no such gate, of the one
+// under most pressure. The first viewer starts the sampler.
 func (h *hub) join(name string) (*viewer, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -80,22 +80,22 @@ func (h *hub) join(name string) (*viewer, error) {
 		return nil, errTooMany
 	}
 	if h.timer == nil {
-		h.start()
+		h.startLocked()
 	}
 	v := &viewer{messages: make(chan []byte, 8), slow: make(chan struct{})}
 	h.viewers[v] = struct{}{}
-	v.send(h.helloMessage())
+	v.send(h.helloMessageLocked())
 	if v.watch = h.byName[name]; v.watch == nil {
-		v.watch = h.mostPressed()
+		v.watch = h.mostPressedLocked()
 	}
 	if v.watch != nil {
 		v.watch.open.Add(1)
-		v.send(h.closeUpMessage(v.watch, h.last, true))
+		v.send(h.closeUpMessageLocked(v.watch, h.last, true))
 	}
 	return v, nil
 }
 
-// leave removes a viewer. The last one leads to the end of the sampler.
+// leave removes a viewer. Without viewers the sampler stops after grace.
 func (h *hub) leave(v *viewer) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -109,7 +109,7 @@ func (h *hub) leave(v *viewer) {
 	h.left = time.Now()
 }
 
-// giveUp frees the samples if nobody watches.
+// giveUp drops the samples, unless the sampler runs again.
 func (h *hub) giveUp() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -118,8 +118,9 @@ func (h *hub) giveUp() {
 	}
 }
 
-// start begins to sample, with rates that are not known yet. The lock is held.
-func (h *hub) start() {
+// startLocked takes the first sample, whose rates are unknown, and sets the timer
+// for the next one.
+func (h *hub) startLocked() {
 	if h.forget != nil {
 		h.forget.Stop()
 	}
@@ -130,11 +131,11 @@ func (h *hub) start() {
 	for i := range h.gates {
 		h.gates[i].pace = pace{}
 	}
-	h.sample()
+	h.sampleLocked()
 	h.timer = time.AfterFunc(h.config.interval, h.tick)
 }
 
-// tick samples the gates and tells the viewers.
+// tick samples the gates and sends the samples to the viewers.
 func (h *hub) tick() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -143,8 +144,8 @@ func (h *hub) tick() {
 		h.forget = time.AfterFunc(linger, h.giveUp)
 		return
 	}
-	h.sample()
-	message := h.tickMessage()
+	h.sampleLocked()
+	message := h.tickMessageLocked()
 	closeUps := make(map[*watch][]byte)
 	for v := range h.viewers {
 		v.send(message)
@@ -152,15 +153,15 @@ func (h *hub) tick() {
 			continue
 		}
 		if closeUps[v.watch] == nil {
-			closeUps[v.watch] = h.closeUpMessage(v.watch, h.last, false)
+			closeUps[v.watch] = h.closeUpMessageLocked(v.watch, h.last, false)
 		}
 		v.send(closeUps[v.watch])
 	}
 	h.timer.Reset(h.config.interval)
 }
 
-// sample looks at all gates. The lock is held.
-func (h *hub) sample() {
+// sampleLocked takes a sample of all gates.
+func (h *hub) sampleLocked() {
 	now := time.Now()
 	elapsed := time.Duration(0)
 	if !h.last.IsZero() {
@@ -180,9 +181,9 @@ func (h *hub) sample() {
 	}
 }
 
-// mostPressed is the gate under most pressure, or nil if there is none. The lock
-// is held.
-func (h *hub) mostPressed() *watch {
+// mostPressedLocked returns the gate under most pressure, or nil if there are no
+// gates.
+func (h *hub) mostPressedLocked() *watch {
 	var most *watch
 	for i, w := range h.watches {
 		if most == nil || h.gates[i].row.pressure > h.gates[most.index].row.pressure {

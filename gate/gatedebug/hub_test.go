@@ -10,8 +10,6 @@ import (
 	"github.com/rpcgate/rpcgate/gate"
 )
 
-func newPage(gates []*gate.Gate, opts ...Option) *page { return New(gates, opts...).(*page) }
-
 func join(t *testing.T, p *page, name string) *viewer {
 	t.Helper()
 	v, err := p.hub.join(name)
@@ -21,7 +19,8 @@ func join(t *testing.T, p *page, name string) *viewer {
 	return v
 }
 
-// samples is how many samples were taken so far.
+// count returns how many samples were taken so far, whether the sampler runs and
+// whether samples are kept.
 func (h *hub) count() (samples uint64, runs, kept bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

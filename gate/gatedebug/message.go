@@ -5,11 +5,10 @@ import (
 	"strconv"
 )
 
-// maxRows bounds the rows of a message. What has changed but finds no place in it
-// comes with one of the next.
+// maxRows bounds the rows of a message. Further rows come with the next messages.
 const maxRows = 200
 
-// frame makes a server-sent event of JSON, which has no line breaks.
+// frame makes a server-sent event. data is JSON without line breaks.
 func frame(event string, data []byte) []byte {
 	b := make([]byte, 0, len(event)+len(data)+16)
 	b = append(b, "event: "...)
@@ -19,7 +18,8 @@ func frame(event string, data []byte) []byte {
 	return append(b, "\n\n"...)
 }
 
-// hello is the first message to a viewer: what does not change, and all rows.
+// hello is the first message to a viewer: everything that does not change, and all
+// rows.
 type hello struct {
 	T          int64           `json:"t"`
 	IntervalMs int64           `json:"interval_ms"`
@@ -32,8 +32,8 @@ type hello struct {
 	Rows       json.RawMessage `json:"rows"`
 }
 
-// helloMessage greets a new viewer. The lock is held.
-func (h *hub) helloMessage() []byte {
+// helloMessageLocked makes the first message to a viewer.
+func (h *hub) helloMessageLocked() []byte {
 	m := hello{
 		T: h.last.UnixMilli(), IntervalMs: h.config.interval.Milliseconds(), WindowMs: window.Milliseconds(),
 		Control: h.config.control, Traces: h.config.traceID != nil,
@@ -52,13 +52,13 @@ func (h *hub) helloMessage() []byte {
 	return frame("hello", mustMarshal(m))
 }
 
-// tickMessage tells of the rows that have changed: of gates with calls in trouble
-// first, of the others by turns. The lock is held.
-func (h *hub) tickMessage() []byte {
+// tickMessageLocked makes the message with the rows that have changed: first those
+// of gates in trouble, then the others, which take turns.
+func (h *hub) tickMessageLocked() []byte {
 	b := append([]byte(`{"t":`), strconv.FormatInt(h.last.UnixMilli(), 10)...)
 	b = append(b, `,"rows":[`...)
 	rows := 0
-	tell := func(i int) bool {
+	add := func(i int) bool {
 		g := &h.gates[i]
 		if !g.changed {
 			return true
@@ -76,11 +76,11 @@ func (h *hub) tickMessage() []byte {
 	}
 	for i := range h.gates {
 		if h.gates[i].urgent {
-			tell(i)
+			add(i)
 		}
 	}
 	for range h.gates {
-		if !tell(h.cursor) {
+		if !add(h.cursor) {
 			break
 		}
 		h.cursor = (h.cursor + 1) % len(h.gates)
@@ -88,7 +88,7 @@ func (h *hub) tickMessage() []byte {
 	return frame("tick", append(b, `]}`...))
 }
 
-// mustMarshal is for types of this package, which can always be marshalled.
+// mustMarshal marshals types of this package, for which json.Marshal cannot fail.
 func mustMarshal(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -17,8 +17,8 @@ func thousand(t *testing.T) ([]*gate.Gate, *page) {
 	return gates, newPage(gates)
 }
 
-// However many gates change, a tick stays small, those in trouble come first and
-// in the end everybody knows everything.
+// However many gates change, a tick stays small. Gates in trouble come first, and
+// in the end every viewer has every row.
 func TestTicksOfAThousandGatesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gates, p := thousand(t)
@@ -81,8 +81,8 @@ func TestNothingChangedNothingIsSent(t *testing.T) {
 	})
 }
 
-// A row that changed and changed back before it was told of is told of, for a
-// viewer may have come in between.
+// A row that changed and changed back before it was sent is sent all the same: a
+// viewer may have joined in between.
 func TestNewViewerHearsOfAllChangesSince(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := mustGate(t, "db", 2)
@@ -91,17 +91,17 @@ func TestNewViewerHearsOfAllChangesSince(t *testing.T) {
 		first := join(t, p, "db")
 		defer h.leave(first)
 		h.mu.Lock()
-		h.sample()
-		h.tickMessage()
+		h.sampleLocked()
+		h.tickMessageLocked()
 		lease := hold(t, db, gate.Call{})
-		h.sample() // in flight 1, not told of
+		h.sampleLocked() // in flight 1, not told of
 		h.mu.Unlock()
 		late := join(t, p, "db")
 		defer h.leave(late)
 		lease.Release()
 		h.mu.Lock()
-		h.sample()
-		tick := decode[ticked](t, parseEvent(t, h.tickMessage()).data)
+		h.sampleLocked()
+		tick := decode[ticked](t, parseEvent(t, h.tickMessageLocked()).data)
 		h.mu.Unlock()
 		if len(tick.Rows) != 1 || at(tick.Rows[0], "in_flight") != 0.0 {
 			t.Errorf("got %+v", tick)

@@ -2,6 +2,7 @@ package gatedebug
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -12,16 +13,15 @@ const (
 	DefaultMaxViewers = 16
 )
 
-// Option configures a handler made by [New]; see the functions that begin with
-// With. A bad value is a mistake of the program: the function that is given it
-// panics.
+// Option configures the page; see the functions that begin with With. A bad value
+// is a programmer's mistake: [Handler] panics and names all of them.
 type Option interface {
-	apply(*config)
+	apply(*config) error
 }
 
-type optionFunc func(*config)
+type optionFunc func(*config) error
 
-func (f optionFunc) apply(c *config) { f(c) }
+func (f optionFunc) apply(c *config) error { return f(c) }
 
 type config struct {
 	interval   time.Duration
@@ -30,66 +30,84 @@ type config struct {
 	control    bool
 }
 
-func newConfig(opts []Option) config {
+// newConfig applies options to the defaults. The error names everything that is
+// wrong.
+func newConfig(opts []Option) (config, error) {
 	c := config{interval: DefaultInterval, maxViewers: DefaultMaxViewers}
+	var errs []error
 	for i, o := range opts {
 		if o == nil {
-			misuse("New: option %d is nil", i)
+			errs = append(errs, fmt.Errorf("Handler: want an option, got nil as option %d of %d", i+1, len(opts)))
+			continue
 		}
-		o.apply(&c)
+		errs = append(errs, o.apply(&c))
 	}
-	return c
+	return c, errors.Join(errs...)
 }
 
-// misuse reports a mistake of the program that uses the package.
-func misuse(format string, args ...any) {
-	panic("gatedebug: " + fmt.Sprintf(format, args...))
+// must panics if there were mistakes of the program.
+func must(err error) {
+	if err != nil {
+		panic("gatedebug: " + err.Error())
+	}
 }
 
-// WithTraceID sets how the trace id of a rejected call is found, from the call's
-// context, so that the page can show it. By default no trace ids are shown. With
+// WithTraceID sets the function that finds the trace id of a rejected call in the
+// call's context, for the page to show. By default no trace ids are shown. With
 // OpenTelemetry:
 //
 //	gatedebug.WithTraceID(func(ctx context.Context) string {
 //		return trace.SpanContextFromContext(ctx).TraceID().String()
 //	})
 //
-// The function runs on the goroutine of the call, at most 20 times a second for
-// a gate, and must be safe for concurrent use. It panics if f is nil.
+// f runs on the goroutine of the call, at most 20 times a second for each gate.
+// It must be safe for concurrent use and must not be nil.
 func WithTraceID(f func(context.Context) string) Option {
-	if f == nil {
-		misuse("WithTraceID: want a function, got nil")
-	}
-	return optionFunc(func(c *config) { c.traceID = f })
+	return optionFunc(func(c *config) error {
+		if f == nil {
+			return errors.New("WithTraceID: want a function, got nil")
+		}
+		c.traceID = f
+		return nil
+	})
 }
 
-// WithControl lets the page, and whoever sends the same request, set the limit of
-// a gate and turn its dry run on and off. By default the handler is read-only.
+// WithControl lets the page set the limit of a gate and switch its dry run on and
+// off. By default the handler is read-only.
 //
-// Requests of other sites that a browser was talked into are refused, by
-// [net/http.CrossOriginProtection] and by the content type. That is no
-// authentication: whoever can reach the handler can control the gates.
+// Whoever can reach the handler can then control the gates: there is no
+// authentication. Only requests that a browser sends for another site are
+// refused, by [net/http.CrossOriginProtection] and by their content type.
 //
-// A limit that is set by hand lasts until something else sets it: an adaptive
-// limit does so soon.
+// A limit that was set on the page stays until it is set again, there or by
+// [gate.Gate.SetLimit].
 func WithControl() Option {
-	return optionFunc(func(c *config) { c.control = true })
+	return optionFunc(func(c *config) error {
+		c.control = true
+		return nil
+	})
 }
 
 // WithMaxViewers sets how many viewers may have the page open at once. The
-// default is 16; one more is answered with 503. It panics if n is not above 0.
+// default is 16. The next one is answered with 503. n must be above 0.
 func WithMaxViewers(n int) Option {
-	if n <= 0 {
-		misuse("WithMaxViewers: want a number above 0, got %d", n)
-	}
-	return optionFunc(func(c *config) { c.maxViewers = n })
+	return optionFunc(func(c *config) error {
+		if n <= 0 {
+			return fmt.Errorf("WithMaxViewers: want a number above 0, got %d", n)
+		}
+		c.maxViewers = n
+		return nil
+	})
 }
 
-// WithInterval sets how often the gates are sampled while somebody watches. The
-// default is a second. It panics unless d is at least 100 ms.
+// WithInterval sets how often the gates are sampled while there are viewers. The
+// default is a second. d must be at least 100 ms.
 func WithInterval(d time.Duration) Option {
-	if d < 100*time.Millisecond {
-		misuse("WithInterval: want 100ms or more, got %s", d)
-	}
-	return optionFunc(func(c *config) { c.interval = d })
+	return optionFunc(func(c *config) error {
+		if d < 100*time.Millisecond {
+			return fmt.Errorf("WithInterval: want 100ms or more, got %s", d)
+		}
+		c.interval = d
+		return nil
+	})
 }

@@ -2,6 +2,8 @@ package gatedebug
 
 import (
 	"embed"
+	"errors"
+	"fmt"
 	"net/http"
 	"path"
 	"strconv"
@@ -10,18 +12,18 @@ import (
 	"github.com/rpcgate/rpcgate/gate"
 )
 
-// assets is what the page is made of.
+// assets has the files of the page.
 //
 //go:embed assets
 var assets embed.FS
 
-// contentSecurityPolicy lets the page load its own files and talk to its own
-// server. Nothing in it can run text as a script.
+// contentSecurityPolicy lets the page load its own files and call its own server.
+// The page cannot run text as a script.
 const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
 	"require-trusted-types-for 'script'; trusted-types 'none'"
 
-// page is the handler of the page and of all below it.
+// page is the handler of the page and of everything below it.
 type page struct {
 	config    config
 	hub       *hub
@@ -29,19 +31,29 @@ type page struct {
 	shutdowns shutdowns
 }
 
-// Handler returns the page of the gates, read-only; see [New].
-func Handler(gates ...*gate.Gate) http.Handler { return New(gates) }
+// Handler returns the page of one gate or of several:
+//
+//	gatedebug.Handler(db)
+//	gatedebug.Handler([]*gate.Gate{db, reports}, gatedebug.WithMaxViewers(4))
+//
+// Mount it at any path that ends with a slash. A gate that is given twice is shown
+// once. An open page does not delay [http.Server.Shutdown].
+//
+// The gates report their calls to the handler from now on, and never stop: make
+// one handler and keep it. Handler panics if a gate is nil, two gates have the
+// same name, or an option has a bad value.
+func Handler[G *gate.Gate | []*gate.Gate](gates G, opts ...Option) http.Handler {
+	several, ok := any(gates).([]*gate.Gate)
+	if !ok {
+		several = []*gate.Gate{any(gates).(*gate.Gate)}
+	}
+	return newPage(several, opts...)
+}
 
-// New returns the page of the gates, with options. It may be mounted at any path
-// that ends with a slash. A gate that is given twice is shown once.
-//
-// The gates tell it of their calls from now on, for good: make one handler and
-// keep it. It panics if a gate is nil, or if two have the same name.
-//
-// A page that is open does not delay [http.Server.Shutdown].
-func New(gates []*gate.Gate, opts ...Option) http.Handler {
-	gates = distinct("New", gates)
-	c := newConfig(opts)
+func newPage(gates []*gate.Gate, opts ...Option) *page {
+	gates, err := distinct("Handler", gates)
+	c, badOptions := newConfig(opts)
+	must(errors.Join(err, badOptions))
 	p := &page{config: c, origins: http.NewCrossOriginProtection(), hub: &hub{
 		config: c, byName: make(map[string]*watch, len(gates)), viewers: make(map[*viewer]struct{}),
 	}}
@@ -54,28 +66,30 @@ func New(gates []*gate.Gate, opts ...Option) http.Handler {
 	return p
 }
 
-// distinct returns the gates, each once.
-func distinct(what string, gates []*gate.Gate) []*gate.Gate {
+// distinct returns the gates, each once, for the constructor called what. The error
+// names all nil gates and all names that two gates have.
+func distinct(what string, gates []*gate.Gate) (each []*gate.Gate, err error) {
+	var errs []error
 	seen := make(map[string]*gate.Gate, len(gates))
-	var out []*gate.Gate
 	for i, g := range gates {
 		if g == nil {
-			misuse("%s: gate %d of %d is nil", what, i+1, len(gates))
+			errs = append(errs, fmt.Errorf("%s: want a gate, got nil as gate %d of %d", what, i+1, len(gates)))
+			continue
 		}
 		switch seen[g.Name()] {
 		case g:
 		case nil:
 			seen[g.Name()] = g
-			out = append(out, g)
+			each = append(each, g)
 		default:
-			misuse("%s: two gates have the name %q", what, g.Name())
+			errs = append(errs, fmt.Errorf("%s: want gates with different names, got two named %q", what, g.Name()))
 		}
 	}
-	return out
+	return each, errors.Join(errs...)
 }
 
-// ServeHTTP finds what is asked for by the last part of the path, so that it does
-// not matter where the handler is mounted.
+// ServeHTTP looks only at the last part of the path, so the handler can be mounted
+// anywhere.
 func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setHeaders(w.Header())
 	name := ""
@@ -102,7 +116,7 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// setHeaders sets the headers of every answer.
+// setHeaders sets the headers that every response has.
 func setHeaders(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Security-Policy", contentSecurityPolicy)
@@ -132,7 +146,7 @@ func serveAsset(w http.ResponseWriter, r *http.Request, name string) {
 	send(w, r, b)
 }
 
-// send writes the body of an answer, or only its length to a HEAD request.
+// send writes the body of a response, or only its length if the method is HEAD.
 func send(w http.ResponseWriter, r *http.Request, b []byte) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
 	if r.Method != http.MethodHead {

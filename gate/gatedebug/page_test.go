@@ -1,16 +1,19 @@
 package gatedebug
 
 import (
+	"context"
 	"io/fs"
 	"net/http"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rpcgate/rpcgate/gate"
 )
 
 func TestEveryAnswerHasTheHeaders(t *testing.T) {
-	h := New(nil, WithControl())
+	h := newPage(nil, WithControl())
 	for _, tc := range []struct {
 		method, path string
 		code         int
@@ -59,18 +62,18 @@ func TestOtherMethodsAreToldWhichAreAllowed(t *testing.T) {
 		h                   http.Handler
 		method, path, allow string
 	}{
-		{New(nil), "POST", "/debug/gate/", "GET, HEAD"},
-		{New(nil), "PUT", "/debug/gate/events", "GET, HEAD"},
-		{New(nil), "POST", "/debug/gate/control", "GET, HEAD"}, // read-only
-		{New(nil, WithControl()), "GET", "/debug/gate/control", "POST"},
-		{New(nil, WithControl()), "HEAD", "/debug/gate/control", "POST"},
+		{newPage(nil), "POST", "/debug/gate/", "GET, HEAD"},
+		{newPage(nil), "PUT", "/debug/gate/events", "GET, HEAD"},
+		{newPage(nil), "POST", "/debug/gate/control", "GET, HEAD"}, // read-only
+		{newPage(nil, WithControl()), "GET", "/debug/gate/control", "POST"},
+		{newPage(nil, WithControl()), "HEAD", "/debug/gate/control", "POST"},
 	} {
 		w := request(tc.h, tc.method, tc.path, "")
 		if w.Code != 405 || w.Header().Get("Allow") != tc.allow {
 			t.Errorf("%s %s: want 405 and %s, got %d and %q", tc.method, tc.path, tc.allow, w.Code, w.Header().Get("Allow"))
 		}
 	}
-	if w := request(New(nil), "GET", "/debug/gate/control", ""); w.Code != 404 {
+	if w := request(newPage(nil), "GET", "/debug/gate/control", ""); w.Code != 404 {
 		t.Errorf("a read-only page has a control: %d", w.Code)
 	}
 }
@@ -112,7 +115,7 @@ func TestPageIsSelfContained(t *testing.T) {
 		for _, m := range refs.FindAllStringSubmatch(text, -1) {
 			seen++
 			if file := m[1] + m[2]; file != "state.json" {
-				if w := request(New(nil), "GET", "/debug/gate/"+file, ""); w.Code != 200 {
+				if w := request(newPage(nil), "GET", "/debug/gate/"+file, ""); w.Code != 200 {
 					t.Errorf("%s refers to %s, which is not there", name, file)
 				}
 			}
@@ -133,27 +136,76 @@ func TestAcceptChoosesTheFormat(t *testing.T) {
 		"application/json, text/html": "application/json",
 		"text/html, application/json": "text/html; charset=utf-8",
 	} {
-		w := request(New(nil), "GET", "/debug/gate/", "", "Accept", accept)
+		w := request(newPage(nil), "GET", "/debug/gate/", "", "Accept", accept)
 		if got := w.Header().Get("Content-Type"); got != want {
 			t.Errorf("Accept %q: want %s, got %s", accept, want, got)
 		}
 	}
 }
 
-func TestMisusePanics(t *testing.T) {
+func TestOneGateOrSeveral(t *testing.T) {
+	a, b := mustGate(t, "db", 1), mustGate(t, "reports", 1)
+	for want, h := range map[string]http.Handler{
+		"db":         Handler(a),
+		"db reports": Handler([]*gate.Gate{a, b}),
+		"reports":    Handler(b, WithMaxViewers(1)),
+		"":           Handler([]*gate.Gate(nil)),
+	} {
+		var names []string
+		for _, g := range decode[state](t, request(h, "GET", "/state.json", "").Body.Bytes()).Gates {
+			names = append(names, g.Name)
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("want the gates %q, got %q", want, got)
+		}
+	}
+}
+
+func TestMistakesPanic(t *testing.T) {
 	a := mustGate(t, "db", 1)
-	mustPanic(t, "gatedebug: New: gate 2 of 2 is nil", func() { Handler(a, nil) })
-	mustPanic(t, `gatedebug: New: two gates have the name "db"`, func() { Handler(a, mustGate(t, "db", 1)) })
-	mustPanic(t, "gatedebug: Health: gate 1 of 1 is nil", func() { Health(nil) })
-	mustPanic(t, "gatedebug: New: option 0 is nil", func() { New(nil, nil) })
-	mustPanic(t, "gatedebug: WithTraceID: want a function, got nil", func() { WithTraceID(nil) })
-	mustPanic(t, "gatedebug: WithMaxViewers: want a number above 0, got 0", func() { WithMaxViewers(0) })
-	mustPanic(t, "gatedebug: WithInterval: want 100ms or more, got 1ms", func() { WithInterval(time.Millisecond) })
+	var none *gate.Gate
+	for want, f := range map[string]func(){
+		"Handler: want a gate, got nil as gate 1 of 1":                 func() { Handler(none) },
+		"Handler: want a gate, got nil as gate 2 of 2":                 func() { Handler([]*gate.Gate{a, nil}) },
+		`Handler: want gates with different names, got two named "db"`: func() { Handler([]*gate.Gate{a, mustGate(t, "db", 1)}) },
+		"Health: want a gate, got nil as gate 1 of 1":                  func() { Health(nil) },
+		`Health: want gates with different names, got two named "db"`:  func() { Health(a, mustGate(t, "db", 1)) },
+		"Handler: want an option, got nil as option 1 of 1":            func() { Handler(a, nil) },
+		"WithTraceID: want a function, got nil":                        func() { Handler(a, WithTraceID(nil)) },
+		"WithMaxViewers: want a number above 0, got 0":                 func() { Handler(a, WithMaxViewers(0)) },
+		"WithInterval: want 100ms or more, got 1ms":                    func() { Handler(a, WithInterval(time.Millisecond)) },
+	} {
+		mustPanic(t, "gatedebug: "+want, f)
+	}
+}
+
+func TestAllMistakesAreNamedAtOnce(t *testing.T) {
+	a := mustGate(t, "db", 1)
+	mustPanic(t, "gatedebug: Handler: want a gate, got nil as gate 1 of 3\n"+
+		"Handler: want gates with different names, got two named \"db\"\n"+
+		"WithInterval: want 100ms or more, got 0s\n"+
+		"Handler: want an option, got nil as option 2 of 3\n"+
+		"WithMaxViewers: want a number above 0, got -1",
+		func() { Handler([]*gate.Gate{nil, a, mustGate(t, "db", 1)}, WithInterval(0), nil, WithMaxViewers(-1)) })
+	mustPanic(t, "gatedebug: Health: want a gate, got nil as gate 1 of 2\n"+
+		"Health: want a gate, got nil as gate 2 of 2", func() { Health(nil, nil) })
+}
+
+func TestHandlerThatPanicsObservesNothing(t *testing.T) {
+	db := mustGate(t, "db", 1, gate.WithMaxWait(0))
+	asked := 0
+	traceID := WithTraceID(func(context.Context) string { asked++; return "" })
+	mustPanic(t, "gatedebug: WithMaxViewers: want a number above 0, got 0", func() { Handler(db, traceID, WithMaxViewers(0)) })
+	hold(t, db, gate.Call{})
+	refuse(t, db, gate.Call{})
+	if asked != 0 {
+		t.Error("a handler that was never made observes the gate")
+	}
 }
 
 func TestGateGivenTwiceIsShownOnce(t *testing.T) {
 	a, b := mustGate(t, "db", 1), mustGate(t, "reports", 1)
-	p := Handler(a, b, a).(*page)
+	p := newPage([]*gate.Gate{a, b, a})
 	if len(p.hub.watches) != 2 {
 		t.Errorf("want 2 gates, got %d", len(p.hub.watches))
 	}

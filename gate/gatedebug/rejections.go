@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	// keepPerSecond is how many rejections of a gate are remembered in a
-	// second, so that a flood of them stays cheap.
+	// keepPerSecond is how many rejections of a gate are kept in a second. The
+	// others of a flood cost little.
 	keepPerSecond = 20
-	// maxRejections is how many all gates of a page remember together, a gate
-	// at least minRejections and at most maxRejectionsEach.
+	// maxRejections is how many rejections are kept for all gates of a page. A
+	// gate gets its share, from minRejections to maxRejectionsEach.
 	maxRejections     = 5000
 	minRejections     = 10
 	maxRejectionsEach = 50
@@ -22,7 +22,7 @@ const (
 
 // rejection is one of the last rejections of a gate.
 type rejection struct {
-	Seq          uint64  `json:"seq"` // counts the remembered rejections of the gate
+	Seq          uint64  `json:"seq"` // counts the kept rejections of the gate
 	Time         int64   `json:"t"`   // in Unix milliseconds
 	Decision     string  `json:"decision"`
 	Reason       string  `json:"reason"`
@@ -57,19 +57,19 @@ func newRejection(ctx context.Context, e *gate.Event, now time.Time, traceID fun
 	return r
 }
 
-// kept is s, cleaned and no longer part of something larger.
+// kept returns a clean copy of s, which may be a part of something large.
 func kept(s string) string { return strings.Clone(clean.String(s)) }
 
-// rejections remembers the last ones.
+// rejections keeps the last rejections of a gate.
 type rejections struct {
 	keep   int // how many
 	ring   []rejection
 	seq    uint64 // of the newest
 	second int64
-	left   int // to be remembered in this second
+	left   int // how many more may be kept in this second
 }
 
-// wants reports whether a rejection at this time is to be remembered.
+// wants reports whether to keep a rejection of this time, and counts it if so.
 func (r *rejections) wants(now time.Time) bool {
 	if s := now.Unix(); s != r.second {
 		r.second, r.left = s, keepPerSecond
@@ -91,8 +91,8 @@ func (r *rejections) add(one rejection) {
 	r.ring[(r.seq-1)%uint64(r.keep)] = one
 }
 
-// after returns the remembered rejections with a Seq above the given one, the
-// oldest first.
+// after returns the kept rejections with a Seq above the given one, the oldest
+// first.
 func (r *rejections) after(seq uint64) []rejection {
 	first := max(seq, r.seq-uint64(len(r.ring)))
 	var out []rejection

@@ -8,26 +8,26 @@ import (
 )
 
 const (
-	// maxRoutes is how many routes of a gate are told apart, at most.
+	// maxRoutes is how many routes of a gate are counted separately.
 	maxRoutes = 50
-	// otherRoute is the name of all further ones.
+	// otherRoute is the name of all other routes together.
 	otherRoute = "_OTHER"
-	// idleSamples is after how many samples without a call a route gives up
-	// its place to others.
+	// idleSamples is how many samples a route may have no call before it makes
+	// room for another one.
 	idleSamples = 60
 )
 
 // route counts the calls of a route since the last sample.
 type route struct {
-	name                          string // as it is shown
+	name                          string // as shown
 	accepted, rejected, abandoned uint64
 	waits                         waits
 	idle                          int // samples without a call
 }
 
-// routes are those of a gate that somebody has open.
+// routes are the routes of a gate that a viewer has open.
 type routes struct {
-	all map[string]*route // by route as the calls give it, cut to size
+	all map[string]*route // by the route of the calls, cut to size
 }
 
 // find returns the counts of the call's route.
@@ -46,7 +46,7 @@ func (r *routes) find(call *gate.Call) *route {
 		r.all = make(map[string]*route)
 	}
 	if len(r.all) >= maxRoutes {
-		name = otherRoute // beyond the bound, if need be
+		name = otherRoute // may be one more than maxRoutes
 		if found := r.all[name]; found != nil {
 			return found
 		}
@@ -71,7 +71,7 @@ func (r *routes) add(e *gate.Event) {
 	c.waits.add(e.Waited)
 }
 
-// take calls f with what was counted for each route, and starts all counts anew.
+// take calls f with each route and sets its counts to zero.
 func (r *routes) take(f func(route)) {
 	full := len(r.all) >= maxRoutes
 	for name, c := range r.all {

@@ -8,17 +8,17 @@ import (
 	"github.com/rpcgate/rpcgate/gate"
 )
 
-// row is what the list of gates says about one. Rows can be compared.
+// row is a gate in the list of gates. Rows are comparable.
 type row struct {
 	numbers
 	maxWaiting int
 	state      string
 	pressure   float64
-	since      int64 // of the trouble, in Unix milliseconds, or 0
+	since      int64 // when the trouble began, in Unix milliseconds, or 0
 	dryRun     bool
 }
 
-// rowColumns names what row.append writes.
+// rowColumns returns the names of what row.append writes.
 func rowColumns() []string {
 	columns := append([]string{"gate"}, numberColumns()...)
 	return append(columns, "max_waiting", "state", "pressure", "since", "dry_run")
@@ -33,7 +33,7 @@ func (r *row) append(b []byte, index int) []byte {
 	b = append(b, ',')
 	b = strconv.AppendInt(b, int64(r.maxWaiting), 10)
 	b = append(b, `,"`...)
-	b = append(b, r.state...) // a constant that needs no escaping
+	b = append(b, r.state...) // a constant without characters to escape
 	b = append(b, `",`...)
 	b = appendNumber(b, r.pressure)
 	b = append(b, ',')
@@ -43,7 +43,7 @@ func (r *row) append(b []byte, index int) []byte {
 	return append(b, ']')
 }
 
-// totals are the counters of a gate at a sample.
+// totals are the counters of a gate in a sample.
 type totals struct {
 	accepted, rejected, abandoned uint64
 }
@@ -53,8 +53,8 @@ func totalsOf(s *gate.Snapshot) totals {
 	return totals{t.Accepted, t.RejectedBusy + t.RejectedTimeout, t.Abandoned}
 }
 
-// renew makes the row of a gate at a sample, elapsed after the one before: 0 if
-// there was none.
+// renew makes the row of a new sample. elapsed is the time since the sample
+// before, or 0 if there was none.
 func (g *sampled) renew(w *watch, s *gate.Snapshot, now time.Time, elapsed time.Duration) {
 	r := row{
 		numbers: numbers{
@@ -80,7 +80,7 @@ func (g *sampled) renew(w *watch, s *gate.Snapshot, now time.Time, elapsed time.
 	}
 	st := w.status(now, s, g.pace)
 	r.state = st.State
-	r.pressure = math.Round(st.Pressure*100) / 100 // so that noise is no change
+	r.pressure = math.Round(st.Pressure*100) / 100 // noise is no change
 	if !st.Since.IsZero() {
 		r.since = st.Since.UnixMilli()
 	}

@@ -17,28 +17,28 @@ const (
 	mostHolders    = 10_000
 )
 
-// state is what state.json says.
+// state is the content of state.json.
 type state struct {
 	Time  time.Time   `json:"time"`
 	Gates []gateState `json:"gates"`
 }
 
-// gateState is a gate in state.json: its snapshot, and what the page knows
-// besides.
+// gateState is a gate in state.json: its snapshot, and what the page knows in
+// addition.
 type gateState struct {
-	gate.Snapshot // Holders are cut to the wanted number
+	gate.Snapshot // with at most the requested number of Holders
 
 	State    string  `json:"state"`
 	Pressure float64 `json:"pressure"`
-	// Since is when the trouble began that the gate is in.
+	// Since is when the gate's trouble began.
 	Since        *time.Time    `json:"since,omitempty"`
 	HoldersTotal int           `json:"holders_total"`
-	Waiters      []gate.Waiter `json:"waiters"` // cut likewise
+	Waiters      []gate.Waiter `json:"waiters"` // at most as many as Holders
 	Rejections   []rejection   `json:"last_rejections"`
-	Minutes      []minute      `json:"last_hour"` // minutes in which calls were rejected or had to wait
+	Minutes      []minute      `json:"last_hour"` // only minutes with calls that did not pass at once
 }
 
-// fieldError is a bad field of a request, as JSON and for people.
+// fieldError says which field of a request is bad.
 type fieldError struct {
 	Field   string `json:"field"`
 	Value   string `json:"value"`
@@ -49,7 +49,7 @@ func (e *fieldError) Error() string {
 	return e.Field + ": " + e.Message + ", got " + strconv.Quote(e.Value)
 }
 
-// fail answers with an error that names the field and the value.
+// fail responds with an error that names the field and the value.
 func fail(w http.ResponseWriter, code int, field, value, format string, args ...any) {
 	e := &fieldError{field, clean.String(value), fmt.Sprintf(format, args...)}
 	b := mustMarshal(map[string]any{"error": e, "message": e.Error()})
@@ -64,9 +64,9 @@ func prefersJSON(accept string) bool {
 	return ok && !strings.Contains(before, "text/html")
 }
 
-// serveState answers with the state as JSON. The query may name gates (gate=…,
-// several times) and the number of holders and waiters to be listed for each
-// (holders=…, 100 if it is not given).
+// serveState responds with the state as JSON. The query may name gates, with
+// gate=… once for each, and set how many holders and waiters are listed for a
+// gate, with holders=…; the default is 100.
 func (p *page) serveState(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	watches := p.hub.watches
@@ -104,7 +104,8 @@ func (p *page) serveState(w http.ResponseWriter, r *http.Request) {
 	send(w, r, append(b, '\n'))
 }
 
-// state is the gate in full, with at most so many holders and waiters.
+// state returns the state of the gate, with at most the given number of holders
+// and of waiters.
 func (w *watch) state(now time.Time, holders int) gateState {
 	s := gateState{Snapshot: w.gate.Snapshot(), Waiters: w.gate.Waiters()}
 	st := w.status(now, &s.Snapshot, pace{})

@@ -15,7 +15,7 @@ import (
 func TestStateSaysAllThatThePageDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := mustGate(t, "orders-db", 1, gate.WithMaxWaiting(1))
-		h := New([]*gate.Gate{db}, WithTraceID(func(context.Context) string { return "trace-1" }))
+		h := Handler(db, WithTraceID(func(context.Context) string { return "trace-1" }))
 		hold(t, db, gate.Call{Route: "/report", RequestID: "r1", RemoteIP: "10.0.0.1", Key: "acme"})
 		time.Sleep(41 * time.Second)
 		go db.Acquire(t.Context(), gate.Call{Route: "/list", RequestID: "r2"})
@@ -60,7 +60,7 @@ func TestStateCanBeNarrowed(t *testing.T) {
 			hold(t, gates[i], gate.Call{})
 		}
 	}
-	h := Handler(gates...)
+	h := Handler(gates)
 	type listed struct {
 		Name         string
 		Holders      []any
@@ -89,13 +89,13 @@ func TestStateCanBeNarrowed(t *testing.T) {
 	}
 }
 
-// What clients send can be anything. It reaches the page as JSON, in which no
-// markup is left, and cut to size.
+// Clients can send anything. It reaches the page as JSON, without markup and cut
+// to size.
 func TestStringsOfClientsAreHarmless(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const evil = "</script><img src=x onerror=alert(1)>&\u2028\u202e\r\n\ndata: x\x00"
 		db := mustGate(t, evil[:20], 1, gate.WithMaxWaiting(0))
-		p := New([]*gate.Gate{db}, WithTraceID(func(context.Context) string { return evil })).(*page)
+		p := newPage([]*gate.Gate{db}, WithTraceID(func(context.Context) string { return evil }))
 		long := strings.Repeat("<", 100_000)
 		hold(t, db, gate.Call{Route: evil, RequestID: evil, RemoteIP: evil, Key: evil + long})
 		refuse(t, db, gate.Call{Route: evil, RequestID: evil + long, RemoteIP: evil, Key: evil})

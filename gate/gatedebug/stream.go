@@ -10,12 +10,12 @@ import (
 const (
 	// writeTimeout is how long a viewer may take to read a message.
 	writeTimeout = 10 * time.Second
-	// retryTooMany is when a viewer too many may come back, in seconds.
+	// retryTooMany is when a viewer should try again if there are too many, in
+	// seconds.
 	retryTooMany = 10
 )
 
-// serveEvents streams what happens, until the viewer goes or the server shuts
-// down.
+// serveEvents streams events until the viewer leaves or the server shuts down.
 func (p *page) serveEvents(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodHead && !p.hub.full():
@@ -28,7 +28,8 @@ func (p *page) serveEvents(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// stream reports false, and writes nothing, if there is no room for a viewer.
+// stream adds a viewer and sends it the events. It returns false, and has written
+// nothing, if there are too many viewers.
 func (p *page) stream(w http.ResponseWriter, r *http.Request) bool {
 	v, err := p.hub.join(r.URL.Query().Get("gate"))
 	if err != nil {
@@ -36,10 +37,10 @@ func (p *page) stream(w http.ResponseWriter, r *http.Request) bool {
 	}
 	defer p.hub.leave(v)
 	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("X-Accel-Buffering", "no") // or nginx keeps the events to itself
+	w.Header().Set("X-Accel-Buffering", "no") // otherwise nginx holds the events back
 	c := http.NewResponseController(w)
-	// The time limits of the server are for requests that end. What cannot be
-	// set stays as it is.
+	// The server's timeouts are for requests that end, so they are replaced where
+	// the writer supports it.
 	_ = c.SetReadDeadline(time.Time{})
 	defer func() { _ = c.SetWriteDeadline(time.Time{}) }()
 
@@ -65,22 +66,22 @@ func (p *page) stream(w http.ResponseWriter, r *http.Request) bool {
 	}
 }
 
-// full reports whether there is no room for one more viewer.
+// full reports whether no more viewers can join.
 func (h *hub) full() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.viewers) >= h.config.maxViewers
 }
 
-// shutdowns knows which servers are shutting down: [http.Server.Shutdown] waits
-// for requests, and an open page would keep it waiting for ever.
+// shutdowns knows which servers are shutting down. [http.Server.Shutdown] waits
+// for open requests, and the stream of an open page would never end.
 type shutdowns struct {
 	mu   sync.Mutex
 	down map[*http.Server]chan struct{}
 }
 
 // of returns a channel that is closed when the server of the request begins to
-// shut down, or nil if that cannot be known.
+// shut down. It is nil if the request has no server.
 func (s *shutdowns) of(r *http.Request) <-chan struct{} {
 	server, ok := r.Context().Value(http.ServerContextKey).(*http.Server)
 	if !ok {

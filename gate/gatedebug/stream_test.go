@@ -92,7 +92,7 @@ func TestStreamOverLoopback(t *testing.T) {
 	db := mustGate(t, "db", 2)
 	hold(t, db, gate.Call{Route: "/a", RequestID: "r1"})
 	mux := http.NewServeMux()
-	mux.Handle("/debug/gate/", New([]*gate.Gate{db}, WithInterval(100*time.Millisecond)))
+	mux.Handle("/debug/gate/", Handler(db, WithInterval(100*time.Millisecond)))
 	srv := httptest.NewServer(mux)
 	defer srv.Close()
 	s := open(t, srv.Client(), srv.URL+"/debug/gate/events?gate=db")
@@ -108,8 +108,8 @@ func TestStreamOverLoopback(t *testing.T) {
 	s.expect("tick", "update", "tick", "update")
 }
 
-// A stream outlives the time limits of the server, which are for requests that
-// end, and ends with its viewer.
+// A stream outlives the timeouts of the server, which are for requests that end.
+// It ends with its viewer.
 func TestStreamOutlivesTheLimitsOfTheServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPage([]*gate.Gate{mustGate(t, "db", 1)})
@@ -135,7 +135,7 @@ func TestStreamOutlivesTheLimitsOfTheServer(t *testing.T) {
 	})
 }
 
-// A viewer whose connection takes nothing any more is let go.
+// A viewer whose connection takes no more data is given up.
 func TestStuckViewerIsLetGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPage([]*gate.Gate{mustGate(t, "db", 1)})

@@ -8,20 +8,19 @@ import (
 )
 
 const (
-	// recently is how long ago a rejection may be for a gate to count as
-	// refusing.
+	// recently is how long a gate counts as refusing after a rejection.
 	recently = 5 * time.Second
-	// calmAfter is how long no call may have been rejected, or have waited
-	// for long, for the trouble to be over.
+	// calmAfter is how long no call must be rejected or wait for long until the
+	// trouble is over.
 	calmAfter = 10 * time.Second
-	// longWait is the part of the allowed wait that counts as long: shorter
-	// ones are what a queue is for.
+	// longWait divides the gate's maximum wait: a wait above that is long.
+	// Shorter ones are what a queue is for.
 	longWait = 4
 )
 
-// trouble is the time, so far, in which calls were rejected or waited for long.
+// trouble is a time in which calls were rejected or waited for long.
 type trouble struct {
-	long                       time.Duration // the shortest wait that counts
+	long                       time.Duration // the shortest wait that is long
 	since, last, lastRejection time.Time
 }
 
@@ -45,39 +44,39 @@ func (t *trouble) refusing(now time.Time) bool {
 // status sums up a gate for people.
 type status struct {
 	State string // one of the states below
-	// Since is when the trouble began that the gate is in, or zero.
+	// Since is when the gate's trouble began, or zero.
 	Since time.Time
-	// Pressure orders gates, the bottleneck first: below 1 there is no
-	// trouble, from 1 on calls wait for long, from 2 on they are refused. In
-	// a dry run it is half of that.
+	// Pressure orders gates, the bottleneck first. Below 1 there is no trouble,
+	// from 1 on calls wait for long, from 2 on calls are rejected. In a dry run
+	// it is half of that.
 	Pressure float64
 }
 
-// The states of a gate, in the order of how bad they are. In a dry run they are
-// what they would be.
+// The states of a gate, from good to bad. In a dry run they say what the state
+// would be.
 const (
 	stateOK       = "ok"
-	stateFull     = "full"     // at its limit
-	stateWaiting  = "waiting"  // calls wait for long, or did within calmAfter
-	stateRefusing = "refusing" // a call was refused recently
-	stateDraining = "draining" // takes no more calls
+	stateFull     = "full"     // the gate is at its limit
+	stateWaiting  = "waiting"  // calls wait for long, or did in the last calmAfter
+	stateRefusing = "refusing" // a call was rejected recently
+	stateDraining = "draining" // the gate admits no more calls
 )
 
-// pace is how many decisions of a kind there were lately, newer ones counting
-// more.
+// pace is the mean rate of decisions in the last seconds. Newer ones have more
+// weight.
 type pace struct {
 	accepted, rejected float64 // per second
 }
 
-// add takes in the decisions of the time since the last call.
+// add includes the rates of the time since the last add.
 func (p *pace) add(accepted, rejected float64, elapsed time.Duration) {
 	keep := math.Exp(-elapsed.Seconds() / recently.Seconds())
 	p.accepted = p.accepted*keep + accepted*(1-keep)
 	p.rejected = p.rejected*keep + rejected*(1-keep)
 }
 
-// severity is from 0 to 1: the share of the calls that are rejected, the less of
-// it the fewer they are. A gate with two calls a minute is never the worst.
+// severity is a number from 0 to 1: the share of rejected calls, made smaller if
+// they are few. A gate with two calls a minute is never the worst.
 func (p *pace) severity() float64 {
 	if p.rejected <= 0 {
 		return 0
@@ -85,7 +84,8 @@ func (p *pace) severity() float64 {
 	return p.rejected / (p.accepted + p.rejected) * p.rejected / (p.rejected + 10)
 }
 
-// status says how the gate is. p is what is known of its decisions lately.
+// status returns the status of the gate. p is the pace of its decisions, or zero if
+// it is not known.
 func (w *watch) status(now time.Time, s *gate.Snapshot, p pace) status {
 	w.mu.Lock()
 	t := w.trouble
@@ -112,7 +112,7 @@ func (w *watch) status(now time.Time, s *gate.Snapshot, p pace) status {
 		st.State, st.Pressure = stateOK, 0.98*float64(s.InFlight)/float64(s.Limit)
 	}
 	if s.DryRun {
-		st.Pressure /= 2 // nobody suffers
+		st.Pressure /= 2 // no client is affected
 	}
 	return st
 }

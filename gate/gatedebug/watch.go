@@ -9,8 +9,8 @@ import (
 	"github.com/rpcgate/rpcgate/gate"
 )
 
-// watch is the observer of one gate. Unless somebody has the gate open on the
-// page it hears of calls in trouble only; see [gate.ObserveTrouble].
+// watch is the observer of one gate. It receives all events while a viewer has the
+// gate open, and otherwise only those of [gate.ObserveTrouble].
 type watch struct {
 	gate    *gate.Gate
 	index   int // on the page
@@ -25,7 +25,7 @@ type watch struct {
 	routes     routes // since the last sample, while the gate is open
 }
 
-// waits sums up waits for the decision, of accepted and of rejected calls.
+// waits sums up how long accepted and rejected calls waited for the decision.
 type waits struct {
 	sum, longest time.Duration
 }
@@ -35,11 +35,11 @@ func (w *waits) add(d time.Duration) {
 	w.longest = max(w.longest, d)
 }
 
-// attach makes the gate tell a new watch of its calls. keep is how many
-// rejections it remembers.
+// attach adds a new watch to the gate's observers. keep is how many rejections the
+// watch keeps.
 func attach(g *gate.Gate, index, keep int, traceID func(context.Context) string) *watch {
 	w := &watch{gate: g, index: index, traceID: traceID, rejections: rejections{keep: keep}}
-	w.trouble.long = max(g.Snapshot().MaxWait/longWait, 1) // and from now on the gate reads the clock
+	w.trouble.long = max(g.Snapshot().MaxWait/longWait, 1) // Snapshot also makes the gate read the clock from now on
 	g.Observe(w)
 	return w
 }
@@ -51,6 +51,8 @@ func (w *watch) Interest(context.Context) gate.Interest {
 	return gate.ObserveTrouble
 }
 
+// OnEvent notes a decision. Other events say nothing new: a lease that is held too
+// long is in the list of holders, with its age.
 func (w *watch) OnEvent(ctx context.Context, e gate.Event) {
 	if e.Kind != gate.EventDecision {
 		return
@@ -83,8 +85,8 @@ func (w *watch) OnEvent(ctx context.Context, e gate.Event) {
 	}
 }
 
-// keep remembers a rejection. It asks for the trace id without the lock, for that
-// is other people's code.
+// keep adds a rejection to those that are kept. It calls the user's function for
+// the trace id without the lock.
 func (w *watch) keep(ctx context.Context, e *gate.Event, now time.Time) {
 	r := newRejection(ctx, e, now, w.traceID)
 	w.mu.Lock()
@@ -92,7 +94,7 @@ func (w *watch) keep(ctx context.Context, e *gate.Event, now time.Time) {
 	w.rejections.add(r)
 }
 
-// takeWaits returns the waits since the last call and starts anew.
+// takeWaits returns the waits since its last call.
 func (w *watch) takeWaits() waits {
 	w.mu.Lock()
 	defer w.mu.Unlock()

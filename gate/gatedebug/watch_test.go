@@ -137,6 +137,42 @@ func TestLastHourByMinutes(t *testing.T) {
 	})
 }
 
+// A lease that is held too long is an event of ObserveTrouble, but no decision: the
+// page shows the lease with its age, and nothing else changes.
+func TestLeaseHeldTooLongIsNoDecision(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := mustGate(t, "db", 2, gate.WithMaxHold(3*time.Second))
+		heard := 0
+		db.Observe(troubleOf(func(gate.Event) { heard++ }))
+		w, probe := newPage([]*gate.Gate{db}).hub.watches[0], Health(db)
+		hold(t, db, gate.Call{Route: "/report"})
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if heard != 1 {
+			t.Fatalf("want one event of trouble, got %d", heard)
+		}
+		got := w.state(time.Now(), 10)
+		if got.State != stateOK || got.Since != nil || len(got.Minutes) != 0 || len(got.Rejections) != 0 {
+			t.Errorf("state %s since %v, minutes %v, rejections %v", got.State, got.Since, got.Minutes, got.Rejections)
+		}
+		if len(got.Holders) != 1 || got.Holders[0].Age != time.Minute {
+			t.Errorf("holders %+v", got.Holders)
+		}
+		if s := decode[healthAnswer](t, request(probe, "GET", "/healthz", "").Body.Bytes()); s.Status != StatusOK {
+			t.Errorf("health: %+v", s)
+		}
+	})
+}
+
+// troubleOf is an observer of trouble.
+type troubleOf func(gate.Event)
+
+func (troubleOf) Interest(context.Context) gate.Interest {
+	return gate.ObserveTrouble | gate.ObserveFixed
+}
+
+func (f troubleOf) OnEvent(_ context.Context, e gate.Event) { f(e) }
+
 func TestRejectionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
@@ -169,7 +205,7 @@ func TestRejectionsAreBounded(t *testing.T) {
 
 func TestTraceIDThatPanicsHarmsNobody(t *testing.T) {
 	db := mustGate(t, "db", 1, gate.WithMaxWait(0))
-	p := New([]*gate.Gate{db}, WithTraceID(func(context.Context) string { panic("no tracer") }))
+	p := Handler(db, WithTraceID(func(context.Context) string { panic("no tracer") }))
 	hold(t, db, gate.Call{})
 	refuse(t, db, gate.Call{})
 	refuse(t, db, gate.Call{})
@@ -203,7 +239,7 @@ func TestRoutesAreBounded(t *testing.T) {
 	if len(rows) != maxRoutes || other != 1001-(maxRoutes-1) {
 		t.Errorf("want %d routes, got %d with %v calls of others", maxRoutes, len(rows), other)
 	}
-	for range idleSamples + 1 { // without a call they give up their places
+	for range idleSamples + 1 { // routes without a call make room
 		w.takeRoutes(time.Second)
 	}
 	call("/new", false)

@@ -1,10 +1,10 @@
-// What all charts draw with.
+// What all charts use to draw.
 
-// colors are those of the style sheet; they follow the theme.
+// colors has the colors of the style sheet, which follow the theme.
 const style = getComputedStyle(document.documentElement);
 export const colors = new Proxy({}, { get: (_, name) => style.getPropertyValue(`--${name}`).trim() });
 
-// context makes the canvas as sharp as the screen and clears it.
+// context fits the canvas to the resolution of the screen and clears it.
 export function context(canvas) {
   const scale = window.devicePixelRatio || 1;
   const width = canvas.clientWidth, height = canvas.clientHeight;
@@ -18,8 +18,8 @@ export function context(canvas) {
   return { g, width, height };
 }
 
-// ceiling is a round number at or above n for the top of a scale, whose half is
-// round too.
+// ceiling returns a round number for the top of a scale: n or more, with a round
+// half.
 export function ceiling(n) {
   if (n <= 2) return 2;
   const power = 10 ** Math.floor(Math.log10(n));

@@ -3,14 +3,14 @@
 import { ceiling, colors, context } from "./canvas.js";
 import { amount, clockTime, compact, count, el, minuteTime, setText } from "./dom.js";
 
-// cursor is the moment that somebody points at, in all charts at once.
+// cursor is the time under the pointer. It is the same in all charts.
 const cursor = { t: null, charts: new Set() };
 function point(t) {
   cursor.t = t;
   for (const c of cursor.charts) c.draw();
 }
 
-// drawCursor marks the moment that is pointed at, and says which it is.
+// drawCursor marks the time under the pointer and shows it as text.
 function drawCursor(g, x, bottom, width, text) {
   g.strokeStyle = colors.text;
   g.lineWidth = 1;
@@ -71,7 +71,7 @@ export class Chart {
   }
 
   set(samples, now, windowMs, intervalMs) {
-    // Where there is little room the past is shorter: half a pixel for a sample is no line.
+    // A narrow chart shows half the time: half a pixel for a sample would be no line.
     const span = this.canvas.clientWidth < 420 ? windowMs / 2 : windowMs;
     Object.assign(this, { samples: samples.filter((s) => s.t >= now - span), from: now - span, span, gap: 2.5 * intervalMs });
     const last = samples.at(-1);
@@ -113,7 +113,7 @@ export class Chart {
       g.moveTo(this.left, line);
       g.lineTo(width, line);
       g.stroke();
-      // The space beside the chart is for five characters.
+      // The space beside the chart fits five characters.
       const label = v === 0 ? "0" : v >= 1e4 ? compact(v) : this.format(v);
       if (v > 0 || top > 0) g.fillText(label, this.left - 6, line);
     }
@@ -124,7 +124,7 @@ export class Chart {
     }
   }
 
-  // runs splits the samples where some are missing.
+  // runs splits the samples where samples are missing.
   *runs(field) {
     let run = [];
     for (const s of this.samples) {

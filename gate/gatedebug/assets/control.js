@@ -1,8 +1,8 @@
-// Changing a gate, if the server lets the page do so.
+// Controls a gate, if the server allows it.
 
 import { $, setText } from "./dom.js";
 
-const sure = 5000; // milliseconds to think about it
+const sure = 5000; // milliseconds to confirm in
 
 export class Control {
   constructor(model) {
@@ -19,7 +19,7 @@ export class Control {
       const on = !this.row().dry_run;
       if (on && !this.asked) {
         this.asked = setTimeout(() => this.reset(), sure);
-        setText(this.button, "Really? Then nobody is refused");
+        setText(this.button, "Really? No call is refused then");
         return;
       }
       this.reset();
@@ -46,7 +46,7 @@ export class Control {
       this.reset();
       this.answer("");
     }
-    // Follow the limit unless somebody is typing another one.
+    // Show the current limit, unless a new one is being typed.
     const limit = this.row().limit;
     if (this.limit !== limit && document.activeElement !== this.input) this.input.value = limit;
     this.limit = limit;
@@ -66,7 +66,7 @@ export class Control {
       const text = await response.text();
       if (!response.ok) {
         let message = text;
-        try { message = JSON.parse(text).message; } catch { /* not ours */ }
+        try { message = JSON.parse(text).message; } catch { /* not from the handler */ }
         return this.answer(message, true);
       }
       const now = JSON.parse(text);

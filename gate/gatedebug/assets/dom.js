@@ -1,5 +1,5 @@
-// Small helpers: elements, and numbers as people read them. Text that came from
-// clients of the server goes into the page through textContent only.
+// Small helpers: elements, and numbers for people. Text from clients of the server
+// goes into the page only through textContent.
 
 export const $ = (id) => document.getElementById(id);
 
@@ -14,13 +14,13 @@ export function el(tag, props = {}, ...children) {
   return e;
 }
 
-// setText changes a text only if it differs, so that a selection in it survives.
+// setText changes a text only if it differs, so that a selection in it stays.
 export function setText(e, text) {
   if (e.textContent !== text) e.textContent = text;
 }
 
-// growOnly keeps an element as high as it ever was at this width, so that what is
-// below it stays where it is.
+// growOnly never lets an element get lower, so that what is below it does not move.
+// It starts again when the window's width changes.
 const widths = new WeakMap();
 export function growOnly(e) {
   if (widths.get(e) !== innerWidth) {
@@ -30,14 +30,14 @@ export function growOnly(e) {
   if (e.offsetHeight > (parseFloat(e.style.minHeight) || 0)) e.style.minHeight = `${e.offsetHeight}px`;
 }
 
-// setRoute is setText for routes, which may be broken after each part.
+// setRoute is setText for routes. A line may break after each part.
 export function setRoute(e, route) {
   if (e.textContent === route) return;
   e.replaceChildren(...route.split(/(?<=[/.])/).flatMap((part) => [part, el("wbr")]));
 }
 
-// beingRead reports whether somebody has selected text in e, or works in it with
-// the keyboard: then its rows stay where they are.
+// beingRead reports whether text in e is selected or e has the keyboard focus. Its
+// rows must not move then.
 export function beingRead(e) {
   const s = getSelection();
   return (!s.isCollapsed && e.contains(s.anchorNode)) || (e.matches(":focus-within") && e.querySelector(":focus-visible"));
@@ -47,13 +47,13 @@ const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const tenth = new Intl.NumberFormat("en", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
-// compact shows a large number with a unit.
+// compact shortens a large number, as in 12K.
 export const compact = (n) => short.format(n);
 
-// count shows a whole number; large ones get a unit.
+// count shows a whole number, and shortens large ones.
 export const count = (n) => (n == null ? "–" : n >= 1e5 ? short.format(n) : whole.format(n));
 
-// amount shows a rate or a time: with one decimal while it is small.
+// amount shows a rate or a time, with one decimal if it is small.
 export const amount = (n) => (n == null ? "–" : n === 0 ? "0" : n < 10 ? tenth.format(n) : count(n));
 
 const pad = (n) => String(n).padStart(2, "0");
@@ -65,7 +65,7 @@ export function clockTime(t) {
 
 export const minuteTime = (t) => clockTime(t).slice(0, 5);
 
-// duration shows milliseconds as people say them.
+// duration shows milliseconds in seconds, minutes or hours.
 export function duration(ms) {
   const s = Math.max(0, Math.floor(ms / 1000));
   if (ms < 10000) return `${tenth.format(Math.max(0, ms) / 1000)} s`;
@@ -76,8 +76,8 @@ export function duration(ms) {
 
 const marks = { ok: "●", full: "◆", waiting: "▲", refusing: "■", draining: "○" };
 
-// setChips shows the state of a gate, not by its colour alone, and whether it is
-// in a dry run: then the state is what it would be.
+// setChips shows the state of a gate, by a mark as well as by its color. In a dry
+// run it says so: the state is then what it would be.
 export function setChips(e, state, dryRun) {
   if (!e.firstChild) e.append(el("span", { class: "chip" }), " ", el("span", { class: "chip dry" }, "dry run"));
   const [chip, dry] = e.children;

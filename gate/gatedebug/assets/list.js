@@ -3,8 +3,8 @@
 import { $, amount, beingRead, clockTime, count, duration, el, growOnly, setChips, setText } from "./dom.js";
 import { spark } from "./small.js";
 
-const page = 50; // rows that are shown at once
-const sortEvery = 3000; // milliseconds; rows that jump about cannot be read
+const page = 50; // rows shown at once
+const sortEvery = 3000; // milliseconds; rows that move more often cannot be read
 
 export class List {
   constructor(model, onOpen) {
@@ -20,7 +20,7 @@ export class List {
       this.shown += page;
       this.render(true);
     });
-    // The button in a row is what the keyboard reaches; the pointer may be less exact.
+    // A click anywhere in the row opens it. The keyboard uses the button in the row.
     this.body.addEventListener("click", (e) => {
       const row = e.target.closest("tr");
       if (row?.dataset.gate !== undefined && getSelection().isCollapsed) this.onOpen(this.model.gates[row.dataset.gate].name);
@@ -95,7 +95,7 @@ export class List {
   }
 }
 
-// renderVerdict says which gate is the bottleneck, and since when.
+// renderVerdict shows which gate is the bottleneck, and since when.
 export function renderVerdict(model) {
   const worst = model.worst();
   const first = worst[0];
@@ -107,18 +107,17 @@ export function renderVerdict(model) {
   if (first) {
     const { row } = first;
     state = row.state;
-    const would = row.dry_run ? "would " : "";
-    const since = row.since ? ` since ${clockTime(row.since)}` : "";
+    const since = clockTime(row.since);
     head = state === "refusing"
-      ? `${first.name} is the bottleneck: it ${would || ""}${would ? "refuse" : "refuses"} calls${since}`
-      : `Calls ${would}wait long at ${first.name}${since}`;
-    if (row.since) facts.push(`for ${duration(model.t - row.since)}`);
+      ? `${first.name} is the bottleneck: it ${row.dry_run ? "would have" : "has"} been refusing calls since ${since}`
+      : `Calls have been waiting long at ${first.name} since ${since}`;
+    facts.push(`for ${duration(model.t - row.since)}`);
     facts.push(`${count(row.in_flight)} of ${count(row.limit)} in flight`, `${count(row.waiting)} waiting`);
     if (row.rejected_per_s) facts.push(`${amount(row.rejected_per_s)} refused/s`);
     if (row.waited_ms_max) facts.push(`waited up to ${amount(row.waited_ms_max)} ms`);
     const oldest = model.open?.gate === row.gate && model.open.now.holders?.[0];
-    if (oldest) facts.push(`held longest by ${oldest.route || "a call without a route"}, ${duration(oldest.age_ms)}`);
-    if (worst.length > 1) facts.push(`${worst.length - 1} more in trouble`);
+    if (oldest) facts.push(`oldest lease: ${oldest.route || "a call without a route"}, ${duration(oldest.age_ms)}`);
+    if (worst.length > 1) facts.push(`${count(worst.length - 1)} more ${worst.length === 2 ? "gate" : "gates"} in trouble`);
   } else if (known.length) {
     const fullest = known.reduce((a, b) => (b.row.pressure > a.row.pressure ? b : a));
     head = known.length === 1 ? `${fullest.name} has room` : `All ${count(known.length)} gates have room`;

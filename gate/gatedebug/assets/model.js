@@ -1,5 +1,5 @@
-// What the page knows: all gates, and the open one in detail. It is filled by the
-// messages of the stream; nothing here touches the page.
+// What the page knows: all gates, and the open gate in detail. The messages of the
+// stream fill it. Nothing here touches the page.
 
 const sparkSamples = 120;
 
@@ -11,7 +11,7 @@ function named(columns, values) {
 
 export class Model {
   constructor() {
-    this.gates = []; // { name, row, spark: [[share of the limit, refused]] }
+    this.gates = []; // { name, row, spark: [[share of the limit, refused/s]] }
     this.columns = [];
     this.rowColumns = [];
     this.t = 0;
@@ -50,7 +50,7 @@ export class Model {
     }
   }
 
-  // close-up of the open gate: all of it, or what is new.
+  // closeUp takes a close-up of the open gate: a full one, or only what is new.
   closeUp(m) {
     const samples = m.history.map((v) => named(["t", ...this.columns], v));
     if (m.full) {

@@ -1,4 +1,4 @@
-// The open gate: its charts, its routes, who holds its slots, whom it refused.
+// The open gate: its charts, routes, leases and last refusals.
 
 import { Chart } from "./chart.js";
 import { $, amount, beingRead, clockTime, count, duration, el, growOnly, setChips, setRoute, setText } from "./dom.js";
@@ -26,8 +26,8 @@ export class Open {
     this.hourCanvas = el("canvas", { role: "img" });
     this.hourText = el("span", { class: "muted num" });
     $("hour").append(el("figcaption", {}, el("strong", {}, "Last hour"),
-      el("span", { class: "key", data: { key: "rejected" } }, "refused a minute"),
-      el("span", { class: "key", data: { key: "waiting" } }, "minutes in which calls waited"), this.hourText), this.hourCanvas);
+      el("span", { class: "key", data: { key: "rejected" } }, "refused per minute"),
+      el("span", { class: "key", data: { key: "waiting" } }, "minutes with waiting calls"), this.hourText), this.hourCanvas);
     new ResizeObserver(() => this.renderHour()).observe(this.hourCanvas);
     $("scope-all").addEventListener("click", () => this.setScope(null));
     $("routes").tBodies[0].addEventListener("click", (e) => {
@@ -49,7 +49,7 @@ export class Open {
     setText($("open-title"), g.name);
     setChips($("open-state"), g.row.state, g.row.dry_run);
     const { totals, max_wait_ms: maxWait, keys } = open.now;
-    const facts = [`limit ${count(g.row.limit)}`, `up to ${count(g.row.max_waiting)} wait ${amount(maxWait)} ms`,
+    const facts = [`limit ${count(g.row.limit)}`, `up to ${count(g.row.max_waiting)} may wait for ${amount(maxWait)} ms`,
       `${count(totals.accepted)} accepted`, `${count(totals.rejected_busy + totals.rejected_timeout)} refused`, `${count(totals.abandoned)} abandoned`];
     if (keys) facts.push(`${count(keys)} keys`);
     setText($("open-facts"), facts.join(" · "));
@@ -72,7 +72,7 @@ export class Open {
   renderCharts() {
     const { open, t, windowMs, intervalMs } = this.model;
     const route = this.scope !== null && open.routes.get(this.scope);
-    setText($("scope-name"), route ? `Charts of ${route.name || "calls without a route"}` : "Charts of all routes");
+    setText($("scope-name"), route ? `Charts for ${route.name || "calls without a route"}` : "Charts for all routes");
     $("scope-all").hidden = !route;
     const samples = route ? route.samples : open.samples;
     for (const c of this.charts) c.set(samples, t, windowMs, intervalMs);
@@ -84,7 +84,7 @@ export class Open {
     const minutes = [...open.minutes.values()];
     const refused = minutes.reduce((n, m) => n + m.rejected, 0);
     const text = minutes.length
-      ? `${count(refused)} refused in all, longest wait ${amount(Math.max(...minutes.map((m) => m.waited_ms_max)))} ms`
+      ? `${count(refused)} refused in total, longest wait ${amount(Math.max(...minutes.map((m) => m.waited_ms_max)))} ms`
       : "no call was refused or had to wait";
     setText(this.hourText, text);
     this.hourCanvas.setAttribute("aria-label", `Last hour: ${text}`);
@@ -148,10 +148,10 @@ export class Open {
   renderHolders() {
     const { holders, holders_total: total } = this.model.open.now;
     const list = holders ?? [];
-    setText($("holders-title"), `Who holds the slots, ${total > list.length ? `the oldest ${list.length} of ${count(total)}` : count(total)}`);
+    setText($("holders-title"), `Who holds the leases: ${total > list.length ? `the oldest ${list.length} of ${count(total)}` : count(total)}`);
     const table = $("holders");
     table.dataset.holders = total;
-    fillTable(table, 1, list, "Nobody holds a slot now.", (h) => [
+    fillTable(table, 1, list, "No lease is held now.", (h) => [
       [duration(h.age_ms)], [h.route || "(no route)"], [h.request_id || "–", "id", "wide"],
       [h.remote_ip + (h.key ? ` · ${h.key}` : "") || "–"],
       [(h.cost > 1 ? `${count(h.cost)}` : "1") + (h.passing ? " passing" : ""), "", "n", "units"]]);
@@ -161,14 +161,14 @@ export class Open {
     const { rejections } = this.model.open;
     const table = $("rejections");
     table.dataset.seq = rejections[0]?.seq ?? 0;
-    fillTable(table, 2, rejections, "No call was refused since the server started.", (r) => [
-      [clockTime(r.t)], [(r.dry_run ? "would: " : "") + r.reason.replaceAll("_", " ")], [r.route || "(no route)"],
+    fillTable(table, 2, rejections, "No call has been refused since the server started.", (r) => [
+      [clockTime(r.t)], [(r.dry_run ? "dry run: " : "") + r.reason.replaceAll("_", " ")], [r.route || "(no route)"],
       [amount(r.waited_ms), "", "n", "waited ms"], [r.request_id || "–", "id", "wide", undefined, r.trace_id]]);
   }
 }
 
-// fillTable shows one row for each item; route is the column of the route. cells gives [text, class of the text,
-// class of the cell, label on narrow screens, second line] of its cells.
+// fillTable shows one row for each item. route is the index of the route's column. cells returns for each cell
+// [text, class of the text, class of the cell, label on narrow screens, second line].
 function fillTable(table, route, items, nothing, cells) {
   const body = table.tBodies[0];
   if (beingRead(table)) return;

@@ -1,4 +1,4 @@
-// The page: the stream of events, and who shows what.
+// The page: it reads the stream of events and renders the parts.
 
 import { Control } from "./control.js";
 import { $, clockTime, setText } from "./dom.js";
@@ -6,7 +6,7 @@ import { List, renderVerdict } from "./list.js";
 import { Model } from "./model.js";
 import { Open } from "./open.js";
 
-const hiddenFor = 60000; // a page that nobody sees for so long lets go of the stream
+const hiddenFor = 60000; // milliseconds until a hidden page closes the stream
 const model = new Model();
 const list = new List(model, openGate);
 const open = new Open(model);
@@ -17,7 +17,7 @@ let lastNews = 0;
 let retry = null;
 let hide = null;
 
-const words = { connecting: "Connecting", live: "Live", lost: "Reconnecting", refused: "Waiting for a place", asleep: "Asleep" };
+const words = { connecting: "Connecting", live: "Live", lost: "Reconnecting", refused: "Too many viewers", asleep: "Asleep" };
 
 function setStream(state, notice = "") {
   document.documentElement.dataset.stream = state;
@@ -26,7 +26,7 @@ function setStream(state, notice = "") {
   setText($("notice"), notice);
 }
 
-// The open gate is kept in the address, so that it can be passed on.
+// The address names the open gate, so that it can be shared.
 const wanted = () => new URLSearchParams(location.hash.slice(1)).get("gate");
 
 function openGate(name) {
@@ -52,12 +52,12 @@ function connect() {
   on("update", (m) => model.closeUp(m));
   from.onerror = () => {
     if (from !== source) return;
-    if (from.readyState !== EventSource.CLOSED) return setStream("lost", model.t ? `Connection lost. This is how it was at ${clockTime(model.t)}.` : "");
+    if (from.readyState !== EventSource.CLOSED) return setStream("lost", model.t ? `Connection lost. These numbers are from ${clockTime(model.t)}.` : "");
     refused();
   };
 }
 
-// refused finds out why the server does not want to send events.
+// refused finds out why the server sends no events.
 async function refused() {
   setStream("lost", "The server cannot be reached. Trying again.");
   retry = setTimeout(connect, 5000);
@@ -66,7 +66,7 @@ async function refused() {
     if (response.status === 503) {
       setStream("refused", "Too many people have this page open. Trying again in a moment.");
     }
-  } catch { /* as said above */ }
+  } catch { /* the notice above says so */ }
 }
 
 let drawing = false;
@@ -87,14 +87,14 @@ function render() {
 $("pause").addEventListener("click", () => {
   paused = !paused;
   $("pause").setAttribute("aria-pressed", String(paused));
-  setText($("pause"), paused ? "Go on" : "Pause");
+  setText($("pause"), paused ? "Resume" : "Pause");
   render();
 });
 $("verdict-open").addEventListener("click", () => openGate($("verdict").dataset.gate));
 addEventListener("hashchange", connect);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", render);
 
-// A page in the background costs the server nothing after a while.
+// A hidden page costs the server nothing after a while.
 document.addEventListener("visibilitychange", () => {
   clearTimeout(hide);
   if (document.hidden) {
@@ -111,7 +111,7 @@ document.addEventListener("visibilitychange", () => {
   }
 });
 
-// A connection can die without an error, for instance when a computer slept.
+// A connection can die without an error, for instance while a computer sleeps.
 setInterval(() => {
   if (source?.readyState === EventSource.OPEN && performance.now() - lastNews > 5 * model.intervalMs + 2000) connect();
 }, 2000);

@@ -1,11 +1,11 @@
-// Small charts: a line for a row of a table, and the last hour.
+// Small charts: a line in a row of a table, and the last hour.
 
 import { ceiling, colors, context } from "./canvas.js";
 import { count, minuteTime } from "./dom.js";
 
-// spark draws a small chart without scales: a filled line, and marks where
-// something was refused. values: [[height, refused]], newest last; a height of 1
-// is the top.
+// spark draws a small chart without scales: a filled line, and a mark for each
+// value with refusals. values: [[height, refused]], the newest last. The line at
+// the top has height 1.
 export function spark(canvas, values, slots) {
   const { g, width, height } = context(canvas);
   if (!width) return;
@@ -33,8 +33,8 @@ export function spark(canvas, values, slots) {
   g.globalAlpha = 1;
 }
 
-// bars draws the last hour: refused calls by minute as bars, and how long calls
-// waited as a line of dots above.
+// bars draws the last hour: the refused calls of each minute as a bar, and a mark
+// below it if calls waited.
 export function bars(canvas, minutes, now) {
   const { g, width, height } = context(canvas);
   if (!width) return;
