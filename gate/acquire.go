@@ -47,10 +47,10 @@ type wait struct {
 // ownWait is bounded by nothing but the gate's own maximum.
 var ownWait = wait{most: math.MaxInt64}
 
-// acquire is the way into the gate for every call. Most calls find room, and
-// nobody wants to hear of them: these take the fast path, which is all written out
-// here. The other ones are decided under the same lock, in decideLocked, and go on
-// in conclude.
+// acquire is the way into the gate for every call. Most calls find room, and no
+// observer wants to hear of them: these take the fast path, which is all written
+// out here. The other ones are decided under the same lock, in decideLocked, and go
+// on in conclude.
 func (g *Gate) acquire(ctx context.Context, call *Call, w wait) (Lease, error) {
 	duties := g.duties.Load()
 	interest := Interest(duties & dutyInterest)

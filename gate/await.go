@@ -43,8 +43,8 @@ func (g *Gate) waitInLine(ctx context.Context, call *Call, a *arrival) {
 }
 
 // endWaitLocked finds out what came of the wait. Between the end of the wait and
-// the lock somebody may have admitted or rejected the call after all: only the
-// state counts.
+// the lock another goroutine may have admitted or rejected the call after all: only
+// the state counts.
 func (g *Gate) endWaitLocked(a *arrival, end moment) {
 	s := a.slot
 	s.waited = time.Duration(end.at - a.now.at)
@@ -88,7 +88,7 @@ func (g *Gate) leaveLocked(a *arrival) {
 	g.dispatchLocked() // the call in front may fit now
 }
 
-// enqueueLocked puts the arrival into the queue, in place of a call of lower
+// enqueueLocked puts the arrival into the queue, displacing a call of lower
 // priority if the queue is full.
 func (g *Gate) enqueueLocked(ctx context.Context, call *Call, a *arrival) {
 	if g.queue.total >= g.maxWaitingLocked() {

@@ -12,7 +12,7 @@ type Admitter interface {
 	Acquire(ctx context.Context, call Call) (Lease, error)
 }
 
-// Call is what a gate is told about a call. The zero value is a call of cost 1
+// Call is what a gate knows about a call. The zero value is a call of cost 1
 // and Normal priority about which nothing is known.
 type Call struct {
 	// Route names the procedure, as in "/orders.v1.OrderService/ListOpen".
@@ -22,7 +22,7 @@ type Call struct {
 	RequestID string
 	// RemoteIP is the address of the caller.
 	RemoteIP string
-	// Key says whom to be fair between; see [WithKeyLimit]. Calls with an
+	// Key names the client that the call counts for; see [WithKeyLimit]. Calls with an
 	// empty key are not limited by key.
 	Key string
 	// Priority orders the waiting calls. The zero value is Normal.
@@ -36,13 +36,13 @@ type Call struct {
 	// UnknownRoute marks a route that no server registered, so that telemetry
 	// can count it as "_OTHER": clients choose such names freely.
 	UnknownRoute bool
-	// Caller finds RequestID and RemoteIP when they are empty and somebody
-	// looks at them. Hosts set it so that a call that is admitted unobserved
+	// Caller finds RequestID and RemoteIP when they are empty and something
+	// needs them. Hosts set it, so that a call that is admitted unobserved
 	// does not pay for looking them up.
 	Caller Caller
 }
 
-// Caller finds out from a call's context who makes it. It must be safe for
+// Caller finds the caller of a call in the call's context. It must be safe for
 // concurrent use, and for use until the call's lease is released.
 type Caller interface {
 	Identify(ctx context.Context) (requestID, remoteIP string)

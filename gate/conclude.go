@@ -52,7 +52,7 @@ func (g *Gate) giveUp(a *arrival) {
 }
 
 // tellAccepted and its likes are functions of their own because an Event is large:
-// the stack of a call that nobody observes need not grow for it.
+// the stack of a call without observers need not grow for it.
 func (g *Gate) tellAccepted(ctx context.Context, call *Call, a *arrival) {
 	e := a.numbers.event(g, EventDecision, call)
 	e.Decision, e.Waited = Accepted, a.waited

@@ -5,7 +5,7 @@ import (
 	"reflect"
 )
 
-// leaseContext carries the lease of a call, and who admitted it, in one
+// leaseContext carries the lease of a call, and the Admitter that gave it, in one
 // allocation.
 type leaseContext struct {
 	context.Context

@@ -127,8 +127,8 @@ func (g *Gate) leaseLocked(s *slot, a *arrival) {
 	}
 }
 
-// rejectLocked counts a rejection and takes down what the caller and observers are
-// told of the gate.
+// rejectLocked counts a rejection, and notes the numbers for the caller and the
+// observers.
 func (g *Gate) rejectLocked(a *arrival, reason Reason) {
 	a.verdict = rejected
 	a.reason = reason

@@ -11,7 +11,8 @@ const (
 	// RejectedBusy calls were refused without waiting, or were displaced
 	// while they waited; the [Reason] says why.
 	RejectedBusy
-	// RejectedTimeout calls waited as long as they might, in vain.
+	// RejectedTimeout calls waited for as long as they might, and no unit came
+	// free.
 	RejectedTimeout
 	// Abandoned calls went away before they were admitted: their context
 	// ended. That is no overload and is never counted as a rejection.
@@ -49,7 +50,7 @@ const (
 	// ReasonLimit: no slot was free, and waiting is off.
 	ReasonLimit Reason = iota + 1
 	// ReasonQueueFull: no slot was free and the queue was full, or a call of
-	// higher priority took this call's place in a full queue.
+	// higher priority displaced this one from a full queue.
 	ReasonQueueFull
 	// ReasonWaitTimeout: no slot came free within the allowed wait.
 	ReasonWaitTimeout
@@ -83,7 +84,7 @@ func (r Reason) decision() Decision {
 	return RejectedBusy
 }
 
-// Refusal says how clients are told of a rejection.
+// Refusal says which form a rejection has for clients.
 type Refusal uint8
 
 // The kinds of refusal.

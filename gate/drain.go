@@ -2,10 +2,10 @@ package gate
 
 import "context"
 
-// Drain makes the gate refuse all newcomers and everybody who waits, with
+// Drain makes the gate reject all newcomers and all waiting calls, with
 // [ReasonDraining], and returns when all leases are back or ctx ends, then with
-// ctx's error. The gate stays closed in both cases. In a dry run the refusals
-// are only reported.
+// ctx's error. The gate stays closed in both cases. In a dry run the
+// rejections are only reported.
 func (g *Gate) Drain(ctx context.Context) error {
 	g.mu.Lock()
 	g.draining = true

@@ -25,7 +25,7 @@ func (g *Gate) SetDryRun(on bool) {
 	g.setDutiesLocked()
 }
 
-// DryRun reports whether the gate lets everybody pass.
+// DryRun reports whether the gate is in a dry run and lets all calls pass.
 func (g *Gate) DryRun() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

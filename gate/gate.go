@@ -23,7 +23,7 @@ type Gate struct {
 	observers      atomic.Pointer[[]registered]
 	observerPanics atomic.Uint64
 	// clocked makes every admission read the clock, so that the age of its
-	// lease is known: a maximum hold is set, or somebody took a Snapshot.
+	// lease is known: a maximum hold is set, or a Snapshot was taken.
 	clocked atomic.Bool
 
 	// Guarded by mu, as is all that follows duties. These change rarely, or
@@ -38,7 +38,7 @@ type Gate struct {
 	holdWatch holdWatch
 	pressure  pressure
 	totals    totals
-	deferred  []deferredEvent // told after the lock is released
+	deferred  []deferredEvent // for after the lock is released
 	slots     []*slot         // all there are, in no order
 
 	_ [64]byte // what follows changes with each call, so it shares a line of the cache

@@ -35,7 +35,7 @@ type optionFunc func(*settings) error
 
 func (f optionFunc) apply(s *settings) error { return f(s) }
 
-// WithMaxWait sets how long a call may wait for a slot. The default is 100 ms;
+// WithMaxWait sets how long a call may wait. The default is 100 ms;
 // 50 to 150 ms smooth bursts. 0 turns waiting off: the limit is then hard. It
 // is an error if it is negative.
 //
@@ -55,7 +55,7 @@ func WithMaxWait(d time.Duration) Option {
 // [DefaultMaxWaitingWithCost]. 0 turns waiting off. It is an error if it is
 // negative.
 //
-// A longer queue does not raise goodput: everybody in it just waits longer.
+// A longer queue does not raise goodput: all calls in it just wait longer.
 func WithMaxWaiting(n int) Option {
 	return optionFunc(func(s *settings) error {
 		if n < 0 {
@@ -69,10 +69,10 @@ func WithMaxWaiting(n int) Option {
 // WithDeadlineShare sets the share of the caller's remaining deadline that may
 // be spent on waiting, above 0 and at most 1. The default is 0.5: the other half
 // is left for the work. A call whose share is under a millisecond, and under
-// the gate's own wait, is refused at once with [ReasonDeadline].
+// the gate's own wait, is rejected at once with [ReasonDeadline].
 func WithDeadlineShare(share float64) Option {
 	return optionFunc(func(s *settings) error {
-		if !(share > 0 && share <= 1) { // also refuses NaN
+		if !(share > 0 && share <= 1) { // NaN is neither
 			return fmt.Errorf("WithDeadlineShare: want a share above 0 and at most 1, got %v", share)
 		}
 		s.deadlineShare = share
@@ -112,7 +112,7 @@ func WithRetryDelayGrowth(ceiling time.Duration) Option {
 	})
 }
 
-// WithRefusal sets how clients are told of a rejection: [TooManyRequests], the
+// WithRefusal sets which form a rejection has for clients: [TooManyRequests], the
 // default, or [ServiceUnavailable]. A draining gate always says the latter.
 func WithRefusal(r Refusal) Option {
 	return optionFunc(func(s *settings) error {
@@ -124,8 +124,8 @@ func WithRefusal(r Refusal) Option {
 	})
 }
 
-// WithOnEvent adds a function that is told of every decision and every release;
-// see [Observer] for what it must and must not do. It may be given several
+// WithOnEvent adds a function that receives an event for every decision and every
+// release; see [Observer] for what it must and must not do. It may be given several
 // times. Without any, the gate does not read the clock for a call that is
 // admitted at once.
 func WithOnEvent(f func(context.Context, Event)) Option {
@@ -138,7 +138,7 @@ func WithOnEvent(f func(context.Context, Event)) Option {
 	})
 }
 
-// WithDryRun makes the gate decide and report as it would, but let everybody
+// WithDryRun makes the gate decide and report as it would, but let all calls
 // pass at once: a limit can be tried out under real load. InFlight is then the
 // true number and may be above the limit. Events and snapshots are marked. The
 // default is off; see also [Gate.SetDryRun].

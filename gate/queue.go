@@ -66,8 +66,8 @@ func (q *queue) lastBelow(level int) *slot {
 	return nil
 }
 
-// waitsAtOrAbove reports whether a newcomer of the given level has somebody in
-// front of it.
+// waitsAtOrAbove reports whether a newcomer of the given level has another call
+// in front of it.
 func (q *queue) waitsAtOrAbove(level int) bool {
 	for l := level; l < levels; l++ {
 		if q.length[l] > 0 {

@@ -26,7 +26,7 @@ type Rejection struct {
 	Gate     string
 	Decision Decision // RejectedBusy or RejectedTimeout
 	Reason   Reason
-	// Refusal is how clients are told.
+	// Refusal is the form that the rejection has for clients.
 	Refusal Refusal
 	// Waited is how long the call waited before it was refused.
 	Waited time.Duration

@@ -38,7 +38,7 @@ type released struct {
 	outer    Lease           // on the gate in front, in a chain
 	deferred []deferredEvent // about other calls
 
-	// What observers are told, if observed is set.
+	// For the observers, if observed is set.
 	observed bool
 	ctx      context.Context
 	call     Call

@@ -13,7 +13,7 @@ const (
 	slotWaiting           // in the queue
 	slotHolding           // its units count against the limit
 	slotPassing           // let through by a dry run; its units do not count
-	slotRefused           // taken out of the queue by somebody else
+	slotRefused           // taken out of the queue by another goroutine
 )
 
 // slot is one call at a gate: first perhaps in the queue, then as a holder. A
@@ -125,8 +125,8 @@ func (g *Gate) shedSlotsLocked() {
 	}
 }
 
-// noteLocked keeps what is only needed if somebody asks about the call: an observer,
-// a Snapshot, the scan for leases held too long.
+// noteLocked keeps what only observers, a Snapshot and the scan for leases held too
+// long need.
 func (g *Gate) noteLocked(ctx context.Context, s *slot, a *arrival) {
 	s.noted = true
 	s.ctx = ctx

@@ -13,7 +13,7 @@ type Snapshot struct {
 	Limit    int64  `json:"limit"`
 	InFlight int64  `json:"in_flight"`
 	Waiting  int    `json:"waiting"`
-	// WaitingBy is Waiting by priority; priorities that nobody waits with are
+	// WaitingBy is Waiting by priority; priorities without a waiting call are
 	// left out.
 	WaitingBy  map[Priority]int `json:"waiting_by,omitempty"`
 	MaxWaiting int              `json:"max_waiting"`
@@ -59,7 +59,7 @@ type heldBy struct {
 	ctx    context.Context
 }
 
-// Snapshot describes the gate: its limit, who is in flight and since when, who
+// Snapshot describes the gate: its limit, what is in flight and since when, what
 // waits, and the totals. It holds the gate's lock for as long as it takes to
 // copy the holders, so it is for people and scrapers, not for every call.
 func (g *Gate) Snapshot() Snapshot {

@@ -10,13 +10,12 @@ import (
 // an error if the proxy would give up before the server does: if the longest wait
 // at the gates of a, plus the time that handlers may take, is not less than the
 // proxy's time-out. Clients would read the proxy's 504 then, instead of an answer
-// or of a refusal that says when to come back, and the server would work for
-// nobody. Whether that is a reason not to start is for the program to say; a
-// warning in the log does.
+// or of a refusal that says when to come back, and the server would work in vain.
+// The program decides whether it starts all the same; a warning in the log is
+// enough.
 //
 // It is also an error if handlers may take for ever (handler is 0 or less), if
-// proxy is not above 0, or if a does not say which gates it has, by a method
-// Gates() []*Gate as [*Gate], [*Policy] and the value of [Chain] have it.
+// proxy is not above 0, or if a is no [GateLister].
 func CheckTimeouts(a Admitter, handler, proxy time.Duration) error {
 	has, ok := AdmitterAs[GateLister](a)
 	switch {

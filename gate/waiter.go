@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Waiter is a call that waits at a gate. In a dry run it has been let through and
-// its place in the queue is waiting.
+// Waiter is a call that waits at a gate. In a dry run the call itself
+// has been let through, and only its slot waits.
 type Waiter struct {
 	Call Call `json:"-"`
 	// Route, RequestID, RemoteIP and Key are those of the Call.

@@ -1,0 +1,115 @@
+package gate_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rpcgate/rpcgate/gate"
+)
+
+// eras runs a function outside of bubbles and in several of them, in an order in which each change of era comes up.
+func eras(t *testing.T, use func(t *testing.T)) {
+	t.Helper()
+	bubble := func(t *testing.T) { synctest.Test(t, use) }
+	for _, step := range []struct {
+		name string
+		run  func(*testing.T)
+	}{
+		{"real", use}, {"bubble", bubble}, {"next bubble", bubble}, {"real again", use}, {"last bubble", bubble}, {"real at the end", use},
+	} {
+		if !t.Run(step.name, step.run) {
+			return
+		}
+	}
+}
+
+// TestAGateServesBubblesAndTheRealClock uses one gate, such as a package's variable, in tests with and without a bubble.
+func TestAGateServesBubblesAndTheRealClock(t *testing.T) {
+	const wait = 5 * time.Millisecond // of real time, too
+	g := newGate(t, 1, gate.WithMaxWait(wait), gate.WithMaxHold(time.Hour),
+		gate.WithRetryDelayGrowth(time.Minute), gate.WithOnEvent(func(context.Context, gate.Event) {}))
+	chain := gate.Chain(g, newNamed(t, "wide", 2))
+	eras(t, func(t *testing.T) {
+		for _, a := range []gate.Admitter{g, chain} {
+			holder := acquire(t, a, gate.Call{})
+			start := time.Now()
+			_, err := a.Acquire(t.Context(), gate.Call{})
+			refused(t, err, gate.ReasonWaitTimeout)
+			if waited := time.Since(start); waited < wait {
+				t.Errorf("the call was rejected after %s, want at least %s", waited, wait)
+			}
+			// A hand-off, by a goroutine that releases once the other one waits.
+			time.AfterFunc(0, func() {
+				for g.Waiting() == 0 {
+					gosched()
+				}
+				holder.Release()
+			})
+			lease, err := a.Acquire(t.Context(), gate.Call{})
+			if err != nil {
+				t.Fatalf("no hand-off: %v", err)
+			}
+			lease.Release()
+		}
+	})
+}
+
+// TestATimerOfAnotherEraEndsNoWait leaves the timer of a wait that was served set, and lets it fire in another era.
+func TestATimerOfAnotherEraEndsNoWait(t *testing.T) {
+	g := newGate(t, 1, gate.WithMaxWait(20*time.Millisecond))
+	holder := acquire(t, g, gate.Call{})
+	time.AfterFunc(0, func() {
+		for g.Waiting() == 0 {
+			gosched()
+		}
+		holder.Release()
+	})
+	lease, err := g.Acquire(t.Context(), gate.Call{}) // sets a timer of real time
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease.Release()
+	fired := make(chan struct{})
+	time.AfterFunc(40*time.Millisecond, func() { close(fired) })
+	synctest.Test(t, func(t *testing.T) {
+		holder := acquire(t, g, gate.Call{})
+		waiter := start(t.Context(), g, gate.Call{})
+		runtimeWait(fired)
+		if !waiter.waits() {
+			t.Errorf("the wait has ended with %v, want it to go on: no time has passed in the bubble", waiter.err)
+		}
+		holder.Release()
+		waiter.admitted(t).Release()
+	})
+}
+
+// runtimeWait waits for a channel of real time, which a goroutine in a bubble may do if it does not sleep on it.
+func runtimeWait(fired <-chan struct{}) {
+	for {
+		select {
+		case <-fired:
+			return
+		default:
+			gosched()
+		}
+	}
+}
+
+func TestAHoldThatIsTooLongIsToldInEachEra(t *testing.T) {
+	var told chan gate.Event // of the era
+	g := newGate(t, 1, gate.WithMaxHold(5*time.Millisecond), gate.WithOnEvent(func(_ context.Context, e gate.Event) {
+		if e.Kind == gate.EventMaxHold {
+			told <- e
+		}
+	}))
+	eras(t, func(t *testing.T) {
+		told = make(chan gate.Event, 1)
+		lease := acquire(t, g, gate.Call{})
+		defer lease.Release()
+		if e := <-told; e.Held < 5*time.Millisecond {
+			t.Errorf("held for %s, want at least 5ms", e.Held)
+		}
+	})
+}
