@@ -30,10 +30,9 @@ import (
 //   - It happens under the lock of the client's connection. Observers of the gate
 //     and functions given as options must be quick.
 //
-// Streams with [gate.HoldMessage] always pass: to open one takes no place. An
-// Admitter that is none of package gate's must have a method
-// RefuseEarly(context.Context, gate.Call) error like [gate.Gate.RefuseEarly],
-// otherwise all calls pass. grpc.Server.ServeHTTP does not use the tap.
+// Streams with [gate.HoldMessage] always pass: to open one takes no lease. With an
+// Admitter that is not a [gate.EarlyRefuser], and wraps none, all calls pass.
+// grpc.Server.ServeHTTP does not use the tap.
 //
 // grpc-go marks grpc.InTapHandle as experimental. A nil a or an option with a bad
 // value panics.
@@ -48,7 +47,7 @@ func (s *server) tap(ctx context.Context, info *tap.Info) (context.Context, erro
 	}
 	call := s.call(ctx, route, nil) // metadata and peer are in ctx already
 	call.UnknownRoute = true
-	if err := s.host.RefuseEarly(ctx, call); err != nil {
+	if err := s.host.RefuseEarly(ctx, &call); err != nil {
 		return ctx, s.notAdmitted(ctx, err)
 	}
 	return ctx, nil

@@ -120,7 +120,7 @@ func prepare(a gate.Admitter, opts []Option) (config, []*gate.Gate, error) {
 	if a == nil {
 		return c, nil, errors.New("the Admitter is nil")
 	}
-	has, ok := a.(interface{ Gates() []*gate.Gate })
+	has, ok := gate.AdmitterAs[gate.GateLister](a)
 	if !ok {
 		return c, nil, nil
 	}

@@ -15,7 +15,7 @@ import (
 // exempts does not pass here. Acquire gives it the zero lease: the Policy looks for
 // the route there anyway.
 func (h *Host) Passes(ctx context.Context, route string) bool {
-	return !h.isPolicy && h.exempts(route) || gate.AdmittedBy(ctx, h.admitter)
+	return h.policy == nil && h.exempts(route) || gate.AdmittedBy(ctx, h.admitter)
 }
 
 // Exempts reports whether calls of the route need no lease at all. Clients go by it:
@@ -28,20 +28,39 @@ func (h *Host) StreamMode(route string) gate.StreamMode { return h.streamMode(ro
 // Acquire admits the call and records the decision on its span. The handler gets a
 // [Host.Context].
 func (h *Host) Acquire(ctx context.Context, call *gate.Call) (gate.Lease, error) {
-	lease, err := h.admitter.Acquire(ctx, *call)
+	lease, err := h.acquire(ctx, call)
 	if h.recorder != nil && trace.SpanFromContext(ctx).IsRecording() {
-		h.recorder.Annotate(ctx, *call, lease, err)
+		h.annotate(ctx, call, lease, err)
 	}
 	return lease, err
 }
 
 // AcquireClient is Acquire for a gate in front of a client.
 func (h *Host) AcquireClient(ctx context.Context, call *gate.Call) (gate.Lease, error) {
-	lease, err := h.admitter.Acquire(ctx, *call)
+	lease, err := h.acquire(ctx, call)
 	if h.recorder != nil {
 		h.recorder.AnnotateClient(ctx, *call, lease, err)
 	}
 	return lease, err
+}
+
+func (h *Host) acquire(ctx context.Context, call *gate.Call) (gate.Lease, error) {
+	switch {
+	case h.gate != nil:
+		return h.gate.AcquireCall(ctx, call)
+	case h.policy != nil:
+		return h.policy.AcquireCall(ctx, call)
+	default:
+		return h.admitter.Acquire(ctx, *call)
+	}
+}
+
+// annotate is apart from Acquire, which needs no stack for a copy of the call as
+// long as no span is recording.
+//
+//go:noinline
+func (h *Host) annotate(ctx context.Context, call *gate.Call, lease gate.Lease, err error) {
+	h.recorder.Annotate(ctx, *call, lease, err)
 }
 
 // Context returns the context of the handler of an admitted call, which carries the
@@ -53,16 +72,13 @@ func (h *Host) Context(ctx context.Context, lease gate.Lease) context.Context {
 	return gate.NewContext(ctx, lease, h.admitter)
 }
 
-// RefuseEarly refuses the call if Acquire would do so at once; see
-// [gate.Gate.RefuseEarly]. An Admitter without that method never does.
-func (h *Host) RefuseEarly(ctx context.Context, call gate.Call) error {
-	e, ok := h.admitter.(interface {
-		RefuseEarly(ctx context.Context, call gate.Call) error
-	})
-	if !ok {
+// RefuseEarly refuses the call if the Admitter is a [gate.EarlyRefuser] and Acquire
+// would refuse it at once.
+func (h *Host) RefuseEarly(ctx context.Context, call *gate.Call) error {
+	if h.early == nil {
 		return nil
 	}
-	return e.RefuseEarly(ctx, call)
+	return h.early.RefuseEarly(ctx, *call)
 }
 
 // Refusal says how the caller is told of err. It reports false if err is no

@@ -28,6 +28,12 @@ func (f OptionFunc) Apply(c *Config) error { return f(c) }
 // or HTTP headers. Get returns the first value of a key, or "".
 type Metadata interface{ Get(key string) string }
 
+// multiMetadata is Metadata that has all values of a key.
+type multiMetadata interface {
+	Metadata
+	Values(key string) []string
+}
+
 // Config is what the options set.
 type Config struct {
 	// Key finds the key of a call; nil: calls have none.

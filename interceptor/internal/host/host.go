@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strings"
 
 	"go.opentelemetry.io/otel"
 
@@ -18,10 +17,16 @@ type Host struct {
 	Config
 	admitter gate.Admitter
 	recorder *otelgate.Recorder // nil: without telemetry
-	isPolicy bool
+
+	// The Admitter, if it is one of these, so that calls go to it by pointer. No
+	// interface can stand for both: one that embeds a Policy has its methods, too,
+	// and they would go around its own Acquire.
+	gate   *gate.Gate
+	policy *gate.Policy
 
 	exempts    func(route string) bool
 	streamMode func(route string) gate.StreamMode
+	early      gate.EarlyRefuser // nil: never refuses early
 }
 
 // Must makes the Host of an interceptor in package pkg. It panics as [mistake.Panic]
@@ -39,17 +44,16 @@ func New[O Option](a gate.Admitter, opts []O) (*Host, error) {
 	if err := errors.Join(checkAdmitter(a), err); err != nil {
 		return nil, err
 	}
-	_, isPolicy := a.(*gate.Policy)
-	h := &Host{Config: c, admitter: a, isPolicy: isPolicy, exempts: exemptByDefault}
-	h.streamMode = func(string) gate.StreamMode { return gate.HoldStream }
-	if r, ok := a.(interface{ Exempts(route string) bool }); ok {
-		h.exempts = r.Exempts
+	h := &Host{Config: c, admitter: a, exempts: gate.ExemptByDefault, streamMode: holdStream}
+	h.gate, _ = a.(*gate.Gate)
+	h.policy, _ = a.(*gate.Policy)
+	if e, ok := gate.AdmitterAs[gate.Exempter](a); ok {
+		h.exempts = e.Exempts
 	}
-	if r, ok := a.(interface {
-		StreamMode(route string) gate.StreamMode
-	}); ok {
-		h.streamMode = r.StreamMode
+	if m, ok := gate.AdmitterAs[gate.StreamModer](a); ok {
+		h.streamMode = m.StreamMode
 	}
+	h.early, _ = gate.AdmitterAs[gate.EarlyRefuser](a)
 	if !c.WithoutTelemetry {
 		h.recorder = newRecorder(a, c)
 	}
@@ -87,8 +91,4 @@ func newRecorder(a gate.Admitter, c Config) *otelgate.Recorder {
 	return r
 }
 
-// exemptByDefault is what is exempt at an Admitter that has no say in it, such
-// as a single gate: the same as with a Policy.
-func exemptByDefault(route string) bool {
-	return strings.HasPrefix(route, "/grpc.health.v1.Health/") || strings.HasPrefix(route, "/grpc.reflection.")
-}
+func holdStream(string) gate.StreamMode { return gate.HoldStream }

@@ -132,7 +132,7 @@ func TestForeignAdmittersWork(t *testing.T) {
 	if h.Passes(ctx, "/a.B/C") {
 		t.Error("an Admitter that cannot be compared was taken for the same")
 	}
-	if err := h.RefuseEarly(ctx, gate.Call{}); err != nil {
+	if err := h.RefuseEarly(ctx, &gate.Call{}); err != nil {
 		t.Error(err)
 	}
 	refusing := mustHost(foreign{[]error{&gate.Rejection{RequestID: "req-7"}}})

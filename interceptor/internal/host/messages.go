@@ -45,7 +45,7 @@ func (m *Messages) Next() { m.hold(gate.Lease{}) }
 func (m *Messages) Admit(message any) error {
 	call := m.call
 	m.host.weigh(m.ctx, &call, message)
-	lease, err := m.host.admitter.Acquire(m.ctx, call)
+	lease, err := m.host.acquire(m.ctx, &call)
 	m.record.Message(lease, err)
 	if err == nil {
 		m.hold(lease)

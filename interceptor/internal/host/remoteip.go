@@ -37,7 +37,7 @@ func (h *Host) RemoteIP(peer string, md Metadata) string {
 func forwardedFor(md Metadata) string {
 	const name = "X-Forwarded-For"
 	value := md.Get(name)
-	if all, ok := md.(interface{ Values(key string) []string }); ok {
+	if all, ok := md.(multiMetadata); ok {
 		value = strings.Join(all.Values(name), ",")
 	}
 	if tooLong := len(value) - maxForwardedFor; tooLong > 0 {
