@@ -14,19 +14,20 @@ type usageError string
 
 func (e usageError) Error() string { return string(e) }
 
-// newFlags returns an empty set of flags for the command.
+// newFlags returns an empty flag set for the command.
 func newFlags(command, about string) *flag.FlagSet {
 	fs := flag.NewFlagSet("demo "+command, flag.ContinueOnError)
-	fs.SetOutput(io.Discard) // mistakes are reported by run, help by parseFlags
+	fs.SetOutput(io.Discard) // run reports mistakes, parseFlags writes the help
 	fs.Usage = func() {
-		fmt.Fprintf(fs.Output(), "%s %s\n\nFlags:\n", fs.Name(), about)
+		fmt.Fprintf(fs.Output(), "%s %s\n", fs.Name(), about)
+		fmt.Fprint(fs.Output(), "The database is made on the first start, in the folder rpcgate-demo of the user's cache folder.\n\nFlags:\n")
 		fs.PrintDefaults()
 	}
 	return fs
 }
 
-// parseFlags parses args, which must be flags to the last. After -h it writes the help to out and returns
-// flag.ErrHelp; a mistake is a usageError that names the flag and the value.
+// parseFlags parses args, which must be flags only. For -h it writes the help to out and returns flag.ErrHelp. For a
+// mistake it returns a usageError that names the flag and the value.
 func parseFlags(fs *flag.FlagSet, args []string, out io.Writer) error {
 	err := fs.Parse(args)
 	switch {
@@ -69,7 +70,7 @@ func (b *boundedInt) String() string {
 	return strconv.Itoa(*b.value)
 }
 
-// durationFlag defines a flag for a time from low to high. A default of 0 says that there is none.
+// durationFlag defines a flag for a time from low to high. 0 as the value means that there is no default.
 func durationFlag(fs *flag.FlagSet, name string, value, low, high time.Duration, usage string) *time.Duration {
 	fs.Var(&boundedDuration{&value, low, high}, name, usage)
 	return &value

@@ -1,10 +1,10 @@
 // Command demo is a small shop on rpcgate: an order service and a report service over an embedded database.
 //
 //	go run -C demo .         serves gRPC, gRPC-Web, Connect and REST on one port
-//	go run -C demo . rush    plays the morning rush, without gates and with, and shows both side by side
+//	go run -C demo . rush    plays the morning rush without gates and with gates, and compares the two
 //
-// Run it with -h for the flags. It ends with status 0 when all went well, 1 when something failed or, after a rush,
-// the gate broke a promise, 2 when a flag is wrong, and 130 when a rush was interrupted.
+// Run it with -h to see the flags. The exit status is 0 on success, 1 if something failed or the gate broke a promise
+// in the rush, 2 for a wrong flag, and 130 if a rush was interrupted.
 package main
 
 import (
@@ -18,12 +18,12 @@ import (
 	"syscall"
 )
 
-// The statuses that the program ends with.
+// The exit statuses.
 const (
 	exitOK          = 0
 	exitFailed      = 1
 	exitUsage       = 2
-	exitInterrupted = 130 // as shells say it of a program ended by Ctrl-C
+	exitInterrupted = 130 // what a shell reports for a program ended by Ctrl-C
 )
 
 func main() {
@@ -32,7 +32,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run runs the command of the arguments and returns the status to end with.
+// run runs the command that args name and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	command, args := commandOf(args)
 	var err error
@@ -54,7 +54,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(stderr, "demo: interrupted")
 		return exitInterrupted
-	case errors.Is(err, errBroken): // has been said already
+	case errors.Is(err, errBroken): // playRush has printed it
 		return exitFailed
 	default:
 		fmt.Fprintf(stderr, "demo: %v\n", err)
@@ -62,7 +62,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 }
 
-// commandOf splits the command from its flags. Without one, the demo serves.
+// commandOf splits args into the command and its flags. The default is to serve.
 func commandOf(args []string) (command string, rest []string) {
 	if len(args) == 0 || len(args[0]) > 0 && args[0][0] == '-' {
 		return "serve", args

@@ -44,13 +44,15 @@ func TestMistakesInTheCommandLine(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	t.Parallel()
-	for args, want := range map[string]string{"-h": "-addr address", "rush -h": "-clients number"} {
+	for args, flag := range map[string]string{"-h": "-addr address", "rush -h": "-clients number"} {
 		var stdout strings.Builder
 		if code := run(t.Context(), strings.Fields(args), &stdout, io.Discard); code != exitOK {
 			t.Errorf("%s: exit %d, want 0", args, code)
 		}
-		if !strings.Contains(stdout.String(), want) {
-			t.Errorf("%s: help lacks %q:\n%s", args, want, stdout.String())
+		for _, want := range []string{flag, "rpcgate-demo"} {
+			if !strings.Contains(stdout.String(), want) {
+				t.Errorf("%s: help lacks %q:\n%s", args, want, stdout.String())
+			}
 		}
 	}
 }
@@ -116,6 +118,6 @@ func TestInterrupted(t *testing.T) {
 type unwritten struct{ t *testing.T }
 
 func (u unwritten) Write(b []byte) (int, error) {
-	u.t.Errorf("wrote to the wrong place: %q", b)
+	u.t.Errorf("wrote to the wrong stream: %q", b)
 	return len(b), nil
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/rpcgate/rpcgate/demo/rush"
 )
 
-// defaultGate is the size of the gate in front of the database. What an embedded database is short of is processor
-// cores: measured on two, gates of 2 and 3 answer most calls in time, 2 the faster; one as large as the pool of 20
-// answers fewer than half as many.
+// defaultGate is the limit of the gate in front of the database. The bottleneck of an embedded database is the number
+// of cores. Measured on two cores, gates of 2 and 3 answer the most calls in time, and 2 is the faster one. A gate as
+// large as the pool of 20 answers fewer than half as many.
 const defaultGate = 2
 
-// errBroken says that the gate broke a promise.
+// errBroken means that the gate broke a promise.
 var errBroken = errors.New("the gate broke a promise")
 
-// playRush plays the morning rush and writes what came of it.
+// playRush plays the morning rush and writes the result.
 func playRush(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	c, asJSON, err := rushFlags(args, stdout)
 	if err != nil {
@@ -57,12 +57,12 @@ func playRush(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 }
 
 func rushFlags(args []string, stdout io.Writer) (c rush.Config, asJSON bool, err error) {
-	fs := newFlags("rush", "plays the morning rush without gates and with, and compares them.")
+	fs := newFlags("rush", "plays the morning rush without gates and with gates, and compares the two.")
 	clients := intFlag(fs, "clients", 300, 1, 10_000, "`number` of clients that ask at once")
 	deadline := durationFlag(fs, "deadline", 0, 100*time.Millisecond, time.Minute,
-		"`time` that each call has, and from one round of calls to the next (default 60 times what one query takes)")
+		"`time` limit of each call, and the time between two rounds of calls (default 60 times what one query takes)")
 	duration := durationFlag(fs, "duration", 10*time.Second, 100*time.Millisecond, 10*time.Minute,
-		"`time` that the rush lasts on each side")
+		"`time` that the rush takes on each side")
 	size := intFlag(fs, "gate", defaultGate, 1, 100_000, "`calls` in flight at the gate in front of the database")
 	fs.BoolVar(&asJSON, "json", false, "write one JSON object instead of a table")
 	if err := parseFlags(fs, args, stdout); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/rpcgate/rpcgate/demo/store"
 )
 
-// ensureSeed returns the path of the demo's database. It is made on the first start, with a progress line.
+// ensureSeed returns the path of the demo's database. On the first start it makes the database and reports progress.
 func ensureSeed(ctx context.Context, stderr io.Writer) (string, error) {
 	dir, err := store.DefaultDir()
 	if err != nil {

@@ -17,22 +17,22 @@ import (
 	"github.com/rpcgate/rpcgate/gate/gatelog"
 )
 
-// drainTime is how long calls that are inside get when the server ends.
+// drainTime is how long the server waits for calls in flight when it ends.
 const drainTime = 10 * time.Second
 
-// endTime is how long the last spans and metrics get to be sent.
+// endTime is how long sending the last spans and metrics may take.
 const endTime = 5 * time.Second
 
-// maxHold is how long a call may hold its place before the log and the metrics tell of it.
+// maxHold is how long a call may hold its lease before the log and the metrics report it.
 const maxHold = 10 * time.Second
 
-// serveConfig is what the flags say.
+// serveConfig has the values of the flags.
 type serveConfig struct {
 	addr    string
 	gates   server.GateConfig
 	ungated bool
 	control bool
-	proxy   time.Duration // time-out of the one in front; 0: there is none
+	proxy   time.Duration // timeout of the proxy in front; 0: there is no proxy
 }
 
 func serveFlags(args []string, stdout io.Writer) (c serveConfig, err error) {
@@ -41,9 +41,9 @@ func serveFlags(args []string, stdout io.Writer) (c serveConfig, err error) {
 	db := intFlag(fs, "gate", defaultGate, 1, 100_000, "`calls` in flight at the gate in front of the database")
 	reports := intFlag(fs, "reports", 1, 1, 100_000, "`calls` in flight at the gate in front of the reports")
 	fs.BoolVar(&c.ungated, "ungated", false, "serve without gates")
-	fs.BoolVar(&c.control, "control", false, "let everybody who can reach /debug/gate/ set limits there")
+	fs.BoolVar(&c.control, "control", false, "let anyone who can reach /debug/gate/ set limits there")
 	proxy := durationFlag(fs, "proxy-timeout", 0, time.Millisecond, 24*time.Hour,
-		"`time` after which a proxy in front gives up; the demo warns if that is before it does itself")
+		"`time` after which a proxy in front gives up; the demo warns if that is too soon")
 	if err := parseFlags(fs, args, stdout); err != nil {
 		return serveConfig{}, err
 	}
@@ -55,7 +55,7 @@ func serveFlags(args []string, stdout io.Writer) (c serveConfig, err error) {
 	return c, nil
 }
 
-// serve runs the server until ctx ends, and then lets the calls inside finish.
+// serve runs the server until ctx ends, then waits for the calls in flight.
 func serve(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
 	c, err := serveFlags(args, stdout)
 	if err != nil {
@@ -92,7 +92,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) (err er
 			return err
 		}
 		decisions := gatelog.New(log)
-		defer decisions.Close() // writes what is left
+		defer decisions.Close() // writes the last summaries
 		gates.Observe(decisions)
 		warnOfProxy(log, gates, c.proxy)
 	}
@@ -101,17 +101,18 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) (err er
 	return serveUntil(ctx, server.New(st, gates, nil, ops), listener, stderr)
 }
 
-// warnOfProxy says so if a proxy with the given time-out, 0 if there is none, gives up before the server does.
+// warnOfProxy logs a warning if a proxy with the given timeout gives up before the server does. 0 means that there is
+// no proxy.
 func warnOfProxy(log *slog.Logger, gates *server.Gates, timeout time.Duration) {
 	if timeout == 0 {
 		return
 	}
 	if err := gates.CheckProxy(timeout); err != nil {
-		log.Warn("time-outs", "error", err)
+		log.Warn("the proxy gives up before the server", "error", err)
 	}
 }
 
-// observe sets OpenTelemetry up for the whole program.
+// observe sets up OpenTelemetry for the whole program.
 func observe(ctx context.Context, log *slog.Logger) (*telemetry.Telemetry, error) {
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("telemetry", "error", err) }))
 	t, err := telemetry.New(ctx)
@@ -122,7 +123,7 @@ func observe(ctx context.Context, log *slog.Logger) (*telemetry.Telemetry, error
 	return t, nil
 }
 
-// shutdown sends the last spans and metrics. ctx of the server has ended by then.
+// shutdown sends the last spans and metrics. It has its own context, since the server's has ended by then.
 func shutdown(t *telemetry.Telemetry) error {
 	end, cancel := context.WithTimeout(context.Background(), endTime)
 	defer cancel()
@@ -137,7 +138,7 @@ func serveUntil(ctx context.Context, s *server.Server, l net.Listener, stderr io
 		return err
 	case <-ctx.Done():
 	}
-	fmt.Fprintln(stderr, "demo: closing the gates, waiting for the calls inside")
+	fmt.Fprintln(stderr, "demo: draining the gates, waiting for the calls in flight")
 	end, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
 	return errors.Join(s.Shutdown(end), <-served)

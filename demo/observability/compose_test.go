@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestCompose reads the compose file and what it mounts: there is no Docker here to run it.
+// TestCompose reads the compose file and the files that it mounts. It does not run them, since that needs Docker.
 func TestCompose(t *testing.T) {
 	type service struct {
 		Image       string
@@ -38,7 +38,7 @@ func TestCompose(t *testing.T) {
 			from, _, _ := strings.Cut(v, ":")
 			_, named := c.Volumes[from]
 			if _, err := os.Stat(from); err != nil && !named {
-				t.Errorf("%s mounts what is not there: %s", name, v)
+				t.Errorf("%s mounts a file that does not exist: %s", name, v)
 			}
 		}
 		for _, p := range s.Ports {
@@ -48,7 +48,7 @@ func TestCompose(t *testing.T) {
 		}
 		for _, on := range s.DependsOn {
 			if !exists(on) {
-				t.Errorf("%s depends on %s, which is no service", name, on)
+				t.Errorf("%s depends on %s, which is not a service", name, on)
 			}
 		}
 	}
@@ -63,7 +63,7 @@ func TestCompose(t *testing.T) {
 	checkAsked(t, exists)
 }
 
-// checkAsked checks that everything that Prometheus and Grafana ask exists.
+// checkAsked checks that all hosts that Prometheus and Grafana ask are services.
 func checkAsked(t *testing.T, exists func(host string) bool) {
 	t.Helper()
 	var p struct {
@@ -76,7 +76,7 @@ func checkAsked(t *testing.T, exists func(host string) bool) {
 		for _, static := range s.Static {
 			for _, target := range static.Targets {
 				if !exists(target) {
-					t.Errorf("Prometheus scrapes %s, which is no service", target)
+					t.Errorf("Prometheus scrapes %s, which is not a service", target)
 				}
 			}
 		}
@@ -85,7 +85,7 @@ func checkAsked(t *testing.T, exists func(host string) bool) {
 	read(t, "grafana/datasources.yml", yaml.Unmarshal, &d)
 	for _, s := range d.Datasources {
 		if !exists(strings.TrimPrefix(s.URL, "http://")) {
-			t.Errorf("Grafana asks %s, which is no service", s.URL)
+			t.Errorf("Grafana asks %s, which is not a service", s.URL)
 		}
 	}
 }

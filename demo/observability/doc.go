@@ -1,3 +1,3 @@
-// Package observability is what Prometheus and Grafana need to watch gates: see README.md. Its tests hold the names in
-// the rules and on the dashboard against what is really exported.
+// Package observability has what Prometheus and Grafana need to watch gates: see README.md. Its tests compare the names
+// in the rules and on the dashboard with the names that are really exported.
 package observability

@@ -13,7 +13,7 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/otelgate"
 )
 
-// exported is what Prometheus gets from a gate that has seen everything that can happen.
+// exported is what Prometheus gets from a gate that has had events of all kinds.
 type exported struct {
 	samples  map[string]bool // names of samples, such as gate_wait_duration_seconds_bucket
 	families map[string]bool // names without _bucket, _sum and _count
@@ -38,7 +38,7 @@ func scrape(t *testing.T) exported {
 		if err := otelgate.Instrument(g, otelgate.WithMeterProvider(seen.Meters)); err != nil {
 			t.Fatal(err)
 		}
-		g.Observe(onHeldTooLong(late)) // told after the metrics are
+		g.Observe(onHeldTooLong(late)) // hears of it after the metrics do
 		call := gate.Call{Route: "/demo.orders.v1.OrderService/ListOpenOrders"}
 		lease, err := g.Acquire(t.Context(), call)
 		if err != nil {
@@ -62,7 +62,9 @@ func scrape(t *testing.T) exported {
 // onHeldTooLong is an observer that closes the channel.
 type onHeldTooLong chan struct{}
 
-func (onHeldTooLong) Interest(context.Context) gate.Interest { return gate.ObserveTrouble }
+func (onHeldTooLong) Interest(context.Context) gate.Interest {
+	return gate.ObserveTrouble | gate.ObserveFixed
+}
 
 func (c onHeldTooLong) OnEvent(_ context.Context, e gate.Event) {
 	if e.Kind == gate.EventMaxHold {

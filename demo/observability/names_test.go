@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// query is one PromQL expression and where it stands.
+// query is one PromQL expression and the place that it comes from.
 type query struct{ where, expr, legend string }
 
 func dashboard(t *testing.T) []query {
@@ -32,7 +32,7 @@ func dashboard(t *testing.T) []query {
 	var all []query
 	for _, p := range d.Panels {
 		if p.Datasource.UID != "${datasource}" || p.Title == "" {
-			t.Errorf("panel %q uses the data source %q, want the one that is chosen", p.Title, p.Datasource.UID)
+			t.Errorf("panel %q uses the data source %q, want the selected one", p.Title, p.Datasource.UID)
 		}
 		for _, target := range p.Targets {
 			all = append(all, query{"panel " + p.Title, target.Expr, target.LegendFormat})
@@ -86,7 +86,7 @@ func TestEveryNameIsExported(t *testing.T) {
 	for _, q := range append(dashboard(t), rules(t)...) {
 		names := nameInQuery().FindAllString(q.expr, -1)
 		if len(names) == 0 && !strings.Contains(q.expr, "gate:") && !strings.HasPrefix(q.where, "variable datasource") {
-			t.Errorf("%s asks for nothing of ours: %s", q.where, q.expr)
+			t.Errorf("%s asks for no metric of a gate: %s", q.where, q.expr)
 		}
 		for _, name := range names {
 			if !e.samples[name] && !e.labels[name] {
@@ -95,7 +95,7 @@ func TestEveryNameIsExported(t *testing.T) {
 		}
 		for _, m := range regexp.MustCompile(`{{(.*?)}}`).FindAllStringSubmatch(q.legend, -1) {
 			if !e.labels[m[1]] {
-				t.Errorf("%s: the legend names %s, which is no label", q.where, m[1])
+				t.Errorf("%s: the legend names %s, which is not a label", q.where, m[1])
 			}
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// attempts is the record of one call: how often it was sent, and how long the last time took. The clients keep it by
-// the context of the call, since the retries of grpc-go cannot be seen from outside.
+// attempts is the record of one call: how often it was sent, and how long the last attempt took. The clients find it in
+// the context of the call, because the retries of grpc-go cannot be seen from outside.
 type attempts struct {
 	mu    sync.Mutex
 	count int
@@ -17,13 +17,13 @@ type attempts struct {
 
 type attemptsKey struct{}
 
-// recordAttempts returns a context whose call is recorded in the returned attempts.
+// recordAttempts returns a context for a call, and the record that its attempts are counted in.
 func recordAttempts(ctx context.Context) (context.Context, *attempts) {
 	a := new(attempts)
 	return context.WithValue(ctx, attemptsKey{}, a), a
 }
 
-// attemptsOf returns the record of the call, or nil if it is not recorded.
+// attemptsOf returns the record of the call, or nil if it has none.
 func attemptsOf(ctx context.Context) *attempts {
 	a, _ := ctx.Value(attemptsKey{}).(*attempts)
 	return a

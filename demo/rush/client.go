@@ -11,7 +11,7 @@ import (
 	ordersv1 "github.com/rpcgate/rpcgate/gen/demo/orders/v1"
 )
 
-// client is a connection to the server, used by some of the shop's order desks.
+// client is a connection to the server. Several order desks of the shop share it.
 type client interface {
 	listOpenOrders(context.Context, *ordersv1.ListOpenOrdersRequest) error
 	createOrder(context.Context, *ordersv1.CreateOrderRequest) error
@@ -21,7 +21,7 @@ type client interface {
 // desksPerConnection is how many desks share a connection, as the clerks of one branch would.
 const desksPerConnection = 30
 
-// dialAll opens the connections of all desks. The desk number i uses connection i/desksPerConnection of its kind.
+// dialAll opens the connections of all desks. The i-th desk of a kind uses connection i/desksPerConnection of its kind.
 func dialAll(address string, c Config) (desks []client, close func() error, err error) {
 	var opened []client
 	close = func() error {
@@ -52,7 +52,7 @@ func dialAll(address string, c Config) (desks []client, close func() error, err 
 	return desks, close, nil
 }
 
-// codeOf is the code of an error of either kind of client. gRPC and Connect number their codes alike.
+// codeOf returns the code of an error of either kind of client. gRPC and Connect use the same numbers for codes.
 func codeOf(err error) codes.Code {
 	var c *connect.Error
 	switch {

@@ -8,30 +8,30 @@ import (
 )
 
 const (
-	reportsGate = 1 // reports in flight: fewer than the database's gate lets in, to leave room for orders
-	desksPerTen = 7 // of ten clients so many use gRPC, the others Connect
+	reportsGate = 1 // limit of reports in flight: less than the database's gate, to leave room for orders
+	desksPerTen = 7 // of ten clients, how many use gRPC; the others use Connect
 
-	// What every desk asks for: all that is open in its region, which is fewer orders than that.
+	// listLimit is above the number of open orders in a region, so every desk gets all of them.
 	listLimit = 500
 )
 
 // Config says how the rush is played. Zero fields are not allowed.
 type Config struct {
 	Clients  int           // how many ask at once
-	Deadline time.Duration // of each call, and the pause from one round to the next
+	Deadline time.Duration // of each call, and the time between two rounds
 	Duration time.Duration // of the load on each side
-	Gate     int64         // calls in flight at the gate in front of the database
+	Gate     int64         // limit of the gate in front of the database
 	Seed     string        // path of the database that both sides start from
-	Progress func(string)  // told what happens, line by line
+	Progress func(string)  // called with each line of progress
 }
 
-// Rounds is how often every client asks: as often as the deadline fits into the duration.
+// Rounds returns how often every client asks: as often as the deadline fits into the duration.
 func (c Config) Rounds() int { return int(c.Duration / c.Deadline) }
 
-// grpcClients is how many of the clients use gRPC. The others use Connect.
+// grpcClients returns how many clients use gRPC. The others use Connect.
 func (c Config) grpcClients() int { return (c.Clients*desksPerTen + 9) / 10 }
 
-// Check returns an error that names the field and the value if the rush cannot be played like this.
+// Check returns an error that names the first bad field and its value, if there is one.
 func (c Config) Check() error {
 	switch {
 	case c.Clients < 1:
@@ -46,8 +46,8 @@ func (c Config) Check() error {
 	return nil
 }
 
-// gates are those of the gated side. A refused client is sent away for a tenth to three tenths of its deadline: it
-// can try about five times, which is also what retryPolicy allows, until the last of its time is needed for the call.
+// gates configures the gates of the gated side. A refused client waits for a tenth to three tenths of its deadline. It
+// can then make about five attempts, which is also what retryPolicy allows.
 func (c Config) gates() server.GateConfig {
 	return server.GateConfig{
 		DB:       c.Gate,
@@ -57,7 +57,7 @@ func (c Config) gates() server.GateConfig {
 	}
 }
 
-// retryPolicy is that of every client on both sides.
+// retryPolicy returns the policy of every client on both sides.
 func (c Config) retryPolicy() retryPolicy {
 	return retryPolicy{
 		maxAttempts:    5, // the most that grpc-go does

@@ -14,7 +14,7 @@ import (
 	"github.com/rpcgate/rpcgate/gen/demo/orders/v1/ordersv1connect"
 )
 
-// connectClient is a connect-go client on HTTP/2, with the retries that connect-go leaves to its users.
+// connectClient is a connect-go client on HTTP/2. It adds retries, which connect-go leaves to its users.
 type connectClient struct {
 	http   *http.Client
 	orders ordersv1connect.OrderServiceClient
@@ -46,8 +46,8 @@ func (c *connectClient) close() error {
 	return nil
 }
 
-// retryingInterceptor makes refused unary calls again by the policy. It waits as long as the server says or else
-// backs off; a wait that would not end before the deadline is not begun, and the refusal is returned at once.
+// retryingInterceptor retries refused unary calls by the policy. It waits as long as the server says, or backs off if
+// the server does not say. If the wait would end after the deadline, it returns the refusal at once.
 func retryingInterceptor(p retryPolicy) connect.UnaryInterceptorFunc {
 	return func(next connect.UnaryFunc) connect.UnaryFunc {
 		return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
@@ -70,8 +70,8 @@ func retryingInterceptor(p retryPolicy) connect.UnaryInterceptorFunc {
 	}
 }
 
-// toldDelay is when the server said to come back: precisely in the details of the error, in whole seconds in the
-// header Retry-After.
+// toldDelay returns the retry delay that the server sent. The details of the error have it exactly, the header
+// Retry-After in whole seconds.
 func toldDelay(err error) (delay time.Duration, told bool) {
 	var c *connect.Error
 	if !errors.As(err, &c) {
@@ -90,7 +90,7 @@ func toldDelay(err error) (delay time.Duration, told bool) {
 	return time.Duration(seconds) * time.Second, err == nil && seconds >= 0
 }
 
-// pause waits and says whether there is still time after it.
+// pause waits for d and reports true. It reports false if ctx ends before that, at once if its deadline says so.
 func pause(ctx context.Context, d time.Duration) bool {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= d {
 		return false

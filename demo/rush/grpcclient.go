@@ -14,8 +14,8 @@ import (
 	reportsv1 "github.com/rpcgate/rpcgate/gen/demo/reports/v1"
 )
 
-// grpcClient is a plain grpc-go client. That it waits as long as the server says, and gives up when the server says
-// that there is no use, is all grpc-go's own doing.
+// grpcClient is a plain grpc-go client. grpc-go itself waits as long as the server says, and gives up when the server
+// forbids to retry.
 type grpcClient struct {
 	conn    *grpc.ClientConn
 	orders  ordersv1.OrderServiceClient
@@ -64,7 +64,7 @@ func (c *grpcClient) monthlyReport(ctx context.Context) error {
 
 func (c *grpcClient) close() error { return c.conn.Close() }
 
-// attemptCounter records the attempts of a call: grpc-go tells a stats handler of each one.
+// attemptCounter is a stats handler that records the attempts of a call.
 type attemptCounter struct{}
 
 func (attemptCounter) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }

@@ -15,12 +15,12 @@ type load struct {
 	config  Config
 	desks   []client
 	clerk   *grpcClient
-	eight   time.Time // when the first round begins
+	eight   time.Time // eight o'clock, when the first round begins
 	tally   tally
-	reports int // finished
+	reports int // how many were finished
 }
 
-// createEvery says which desks take an order instead of asking for open ones: one in ten.
+// createEvery: one in ten desks creates an order instead of asking for open ones.
 const createEvery = 10
 
 // play plays all rounds and returns how long they took. It returns early, with its error, when ctx ends.
@@ -28,7 +28,7 @@ func (l *load) play(ctx context.Context) (time.Duration, error) {
 	desksDone, stopClerk := context.WithCancel(ctx)
 	defer stopClerk()
 	var desks, clerk sync.WaitGroup
-	l.eight = time.Now().Add(100 * time.Millisecond) // everybody is at their desk by then
+	l.eight = time.Now().Add(100 * time.Millisecond) // all goroutines have started by then
 	clerk.Go(func() { l.askForReports(desksDone) })
 	for i, c := range l.desks {
 		desks.Go(func() { l.workAt(ctx, i, c) })
@@ -40,8 +40,8 @@ func (l *load) play(ctx context.Context) (time.Duration, error) {
 	return took, ctx.Err()
 }
 
-// workAt is the morning of one desk: a call in every round. The next round begins when the deadline of the last one
-// has passed, so the same number of calls is offered however the server does.
+// workAt is the morning of one desk: a call in every round. A round begins when the deadline of the one before has
+// passed, so the number of calls does not depend on the server.
 func (l *load) workAt(ctx context.Context, i int, c client) {
 	regions := store.Regions()
 	region := regions[i%len(regions)]
@@ -63,13 +63,14 @@ func (l *load) workAt(ctx context.Context, i int, c client) {
 		took := time.Since(began)
 		cancel()
 		if ctx.Err() != nil {
-			return // the rush was called off: how this call ended says nothing
+			return // the rush was interrupted, so this call does not count
 		}
 		l.tally.add(record, took, l.config.Deadline, err)
 	}
 }
 
-// askForReports asks for the month's report in every round, or when the last one has come if that takes longer.
+// askForReports asks for the month's report in every round. If a report takes longer than a round, it asks again when
+// the report has ended.
 func (l *load) askForReports(ctx context.Context) {
 	for round := range l.config.Rounds() {
 		if !l.waitFor(ctx, round) {
@@ -83,7 +84,7 @@ func (l *load) askForReports(ctx context.Context) {
 	}
 }
 
-// waitFor waits until the round begins, and says whether to go on.
+// waitFor waits until the round begins and reports whether to go on.
 func (l *load) waitFor(ctx context.Context, round int) bool {
 	timer := time.NewTimer(time.Until(l.eight.Add(time.Duration(round) * l.config.Deadline)))
 	defer timer.Stop()

@@ -10,19 +10,19 @@ import (
 	"github.com/rpcgate/rpcgate/demo/store"
 )
 
-// Cores is how many processor cores the rush is to be played on, servers and clients together. With more, 300 clients
-// are not too many.
+// Cores is the number of cores for the rush, servers and clients together. With more cores, 300 clients are not too
+// many.
 const Cores = 2
 
-// The deadline is generous: so many times what the query takes alone. That it is measured and not fixed makes the same
-// rush on a fast machine and on a slow or busy one: 300 clients ask for 2.5 times what two cores can do in that time.
+// The deadline is a generous multiple of what the query takes alone. Because it is measured, the rush is the same on a
+// fast machine and on a slow one: 300 clients ask for 2.5 times what two cores can do in that time.
 const (
 	deadlineQueries = 60
 	minDeadline     = 500 * time.Millisecond
 	maxDeadline     = 5 * time.Second
 )
 
-// Deadline measures the query that every desk asks for and returns the deadline that calls should have.
+// Deadline measures the query that every desk asks for and returns the deadline for the calls.
 func Deadline(ctx context.Context, c Config) (time.Duration, error) {
 	query, err := queryTime(ctx, c.Seed)
 	if err != nil {
@@ -37,7 +37,7 @@ func deadlineFor(query time.Duration) time.Duration {
 	return min(max(d, minDeadline), maxDeadline)
 }
 
-// queryTime is the best of a few, since what disturbs a query can only make it longer.
+// queryTime returns the shortest time of a few queries: disturbances can only make a query longer.
 func queryTime(ctx context.Context, seed string) (best time.Duration, err error) {
 	path, remove, err := store.Copy(seed)
 	if err != nil {

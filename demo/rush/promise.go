@@ -6,21 +6,21 @@ import (
 	"github.com/rpcgate/rpcgate/demo/server"
 )
 
-// Promise is something that the gate is there for.
+// Promise is a promise of the gate.
 type Promise struct {
 	Kept bool
-	Text string // what was promised and what came of it
+	Text string // what was promised and what was measured
 }
 
-// serviceTimes is how many times the service time an answer may take, apart from the wait at the gate.
+// serviceTimes is how many times the service time an answer may take, after the wait at the gate.
 const serviceTimes = 3
 
-// promises returns what the gate promised:
+// promises returns the promises of the gate:
 //
-//   - More calls are answered in time with the gate than without, or all of them are.
-//   - Whoever is let in is served at once: of 100 answers 99 take no longer than the longest wait at the gate and
-//     three times the service time, which is what 99 of 100 calls need at most in their handlers.
-//   - There are never more calls inside than the gate's size.
+//   - More calls are answered in time with the gate than without it, or all calls are.
+//   - Admitted calls are served at once: 99 % of the answers take at most the longest wait at the gate plus three times
+//     the service time, which is the time that 99 % of the calls are in their handlers at most.
+//   - There are never more calls in their handlers than the gate's limit.
 func promises(ungated, gated Side, c Config) []Promise {
 	wait := ms(server.MaxWait)
 	bound := wait + serviceTimes*gated.HeldP99Ms

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// quantile returns the smallest of the times that at least the share q of them does not exceed (nearest rank), and 0
-// if there are none.
+// quantile returns the shortest of the times such that at least the share q of them is not longer (nearest rank). It
+// returns 0 if there are none.
 func quantile(times []time.Duration, q float64) time.Duration {
 	if len(times) == 0 {
 		return 0

@@ -8,10 +8,10 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// retryPolicy says when a client calls again. Both kinds of clients follow the same one: grpc-go has it built in, for
+// retryPolicy says when a client retries. Both kinds of clients have the same policy: grpc-go has it built in, for
 // Connect see retryingInterceptor.
 //
-// Only refusals are repeated. A call whose deadline has passed is over: its client asks again in the next round.
+// Only refused calls are retried. A call whose deadline has passed is over: its client asks again in the next round.
 type retryPolicy struct {
 	maxAttempts    int
 	initialBackoff time.Duration
@@ -19,14 +19,14 @@ type retryPolicy struct {
 	multiplier     float64
 }
 
-// retryable says whether a call that ended with this code may be made again. Both codes mean that no handler has
-// done anything, so that it is safe for CreateOrder too.
+// retryable reports whether a call that ended with this code may be retried. Both codes mean that no handler has done
+// anything, so a retry is safe even for CreateOrder.
 func (p retryPolicy) retryable(code codes.Code) bool {
 	return code == codes.ResourceExhausted || code == codes.Unavailable
 }
 
-// backoff is how long to wait after the given attempt, counted from 1, if the server did not say. Like grpc-go it is
-// off by up to a fifth, so that clients which were refused together do not come back together.
+// backoff returns how long to wait after the given attempt, counted from 1, if the server did not say. Like grpc-go's,
+// it varies by up to a fifth, so that clients that were refused together do not come back together.
 func (p retryPolicy) backoff(attempt int) time.Duration {
 	d := float64(p.initialBackoff)
 	for range attempt - 1 {
@@ -35,7 +35,7 @@ func (p retryPolicy) backoff(attempt int) time.Duration {
 	return time.Duration(d * (0.8 + 0.4*rand.Float64()))
 }
 
-// serviceConfig is the policy in the words of grpc-go.
+// serviceConfig returns the policy as a service config of grpc-go.
 func (p retryPolicy) serviceConfig() string {
 	return fmt.Sprintf(`{"methodConfig": [{"name": [{}], "retryPolicy": {
 		"maxAttempts": %d,

@@ -8,16 +8,16 @@ import (
 	"github.com/rpcgate/rpcgate/demo/server"
 )
 
-// Result is what a rush came to.
+// Result is the result of a rush.
 type Result struct {
-	OK      bool `json:"ok"` // all promises were kept
+	OK      bool `json:"ok"` // whether all promises were kept
 	Ungated Side `json:"ungated"`
 	Gated   Side `json:"gated"`
 
 	Promises []Promise `json:"-"`
 }
 
-// Run plays the rush without and with gates.
+// Run plays the rush without gates, then with gates.
 func Run(ctx context.Context, c Config) (Result, error) {
 	if err := c.Check(); err != nil {
 		return Result{}, err

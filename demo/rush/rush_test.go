@@ -11,8 +11,8 @@ import (
 	"github.com/rpcgate/rpcgate/demo/store"
 )
 
-// The numbers of a rush depend on the machine. What holds everywhere is that every call is counted once, and that
-// nobody passes the gate who should not.
+// The numbers of a rush depend on the machine. But on every machine each call is counted once, and the limit of the gate
+// holds.
 func TestRushAddsUp(t *testing.T) {
 	t.Parallel()
 	c := small(t)
@@ -32,7 +32,7 @@ func TestRushAddsUp(t *testing.T) {
 		}
 	}
 	if r.Ungated.Rejected > 0 || r.Ungated.Retried > 0 {
-		t.Errorf("there is no gate, and yet: %+v", r.Ungated)
+		t.Errorf("calls were refused without a gate: %+v", r.Ungated)
 	}
 	if int64(r.Gated.MaxInFlight) > c.Gate {
 		t.Errorf("%d in flight behind a gate of %d", r.Gated.MaxInFlight, c.Gate)

@@ -7,8 +7,8 @@ import (
 	"github.com/rpcgate/rpcgate/gen/demo/orders/v1/ordersv1connect"
 )
 
-// section measures what goes on behind the gates: how many calls were in their handlers at once, and how long those of
-// the order service stayed there. The server calls enter in every handler, whether there are gates or not.
+// section measures what happens behind the gates: how many calls were in their handlers at once, and how long calls of
+// the order service stayed there. The server calls enter in every handler, with and without gates.
 type section struct {
 	mu     sync.Mutex
 	inside int
@@ -33,15 +33,15 @@ func (s *section) enter(service string) (leave func()) {
 	}
 }
 
-// reset forgets what was measured so far.
+// reset drops the measurements so far.
 func (s *section) reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.most, s.held = s.inside, nil
 }
 
-// result returns the most calls that were inside at once and the times they stayed. The second is not complete before
-// all have left.
+// result returns the largest number of calls that were inside at once, and how long they stayed. The times are complete
+// when all calls have left.
 func (s *section) result() (most int, held []time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,34 +13,33 @@ import (
 	ordersv1 "github.com/rpcgate/rpcgate/gen/demo/orders/v1"
 )
 
-// Side is what was measured on one side. Every call that was offered is counted once as answered in time, late,
-// rejected or failed.
+// Side has the measurements of one side. Every offered call counts once: as answered in time, late, rejected or failed.
 type Side struct {
 	Offered        int `json:"offered"`
 	AnsweredInTime int `json:"answered_in_time"`
 	Late           int `json:"late"`     // no answer before the deadline
-	Rejected       int `json:"rejected"` // refused, and no retry had room before the deadline or was left
+	Rejected       int `json:"rejected"` // refused at the last attempt that the time or the policy allowed
 	Failed         int `json:"failed"`   // any other error
-	Retried        int `json:"retried"`  // attempts after the first of a call
+	Retried        int `json:"retried"`  // attempts after the first one of a call
 
-	GoodputPerS float64 `json:"goodput_per_s"` // answered in time
+	GoodputPerS float64 `json:"goodput_per_s"` // calls answered in time
 	P50Ms       float64 `json:"p50_ms"`        // of calls answered in time: the attempt that was answered
 	P99Ms       float64 `json:"p99_ms"`
-	CallP50Ms   float64 `json:"call_p50_ms"` // of the same calls: with earlier attempts and the pauses between
+	CallP50Ms   float64 `json:"call_p50_ms"` // of the same calls: from the first attempt on, with all pauses
 	CallP99Ms   float64 `json:"call_p99_ms"`
 
 	MaxInFlight int     `json:"max_in_flight"` // calls in their handlers at once, as the handlers count them
 	HeldP50Ms   float64 `json:"held_p50_ms"`   // time that calls of the order service spent there
 	HeldP99Ms   float64 `json:"held_p99_ms"`
-	Reports     int     `json:"reports"` // finished
+	Reports     int     `json:"reports"` // how many were finished
 }
 
 const (
 	connectTime  = 30 * time.Second // for the first call on a connection
-	shutdownTime = 30 * time.Second // for calls that are still inside when a server ends
+	shutdownTime = 30 * time.Second // for calls in flight when a server ends
 )
 
-// playSide plays the rush on a fresh server, with the given gates or without (nil).
+// playSide plays the rush on a new server. gates may be nil.
 func playSide(ctx context.Context, c Config, gates *server.Gates) (side Side, err error) {
 	var cleanup cleanups
 	defer func() { err = errors.Join(err, cleanup.run()) }()
@@ -54,22 +53,22 @@ func playSide(ctx context.Context, c Config, gates *server.Gates) (side Side, er
 		return Side{}, err
 	}
 	measured.reset()
-	runtime.GC() // what came before is not to be paid for now
+	runtime.GC() // so that the garbage of the preparations costs the rush nothing
 	took, err := l.play(ctx)
 	if err != nil {
 		return Side{}, err
 	}
-	// The last calls may still be on their way out of their handlers.
+	// Wait for the last calls to leave their handlers.
 	if err := cleanup.run(); err != nil {
 		return Side{}, err
 	}
 	if t := &l.tally; t.failed > 0 {
-		c.Progress(fmt.Sprintf("%d calls failed, the first one with: %v", t.failed, t.failure))
+		c.Progress(fmt.Sprintf("%d calls failed, the first one with this error: %v", t.failed, t.failure))
 	}
 	return sideOf(l, took, &measured), nil
 }
 
-// startServer serves a copy of the seed on a free port of this machine.
+// startServer starts a server of a copy of the seed on a free local port.
 func startServer(seed string, gates *server.Gates, o server.Observer, cleanup *cleanups) (string, error) {
 	path, remove, err := store.Copy(seed)
 	if err != nil {
@@ -96,7 +95,7 @@ func startServer(seed string, gates *server.Gates, o server.Observer, cleanup *c
 	return listener.Addr().String(), nil
 }
 
-// connectLoad opens all connections and uses each once, so that at eight o'clock no call has to wait for one.
+// connectLoad opens all connections and makes one call on each, so that no call has to wait for one at eight o'clock.
 func connectLoad(ctx context.Context, c Config, address string, cleanup *cleanups) (*load, error) {
 	desks, closeAll, err := dialAll(address, c)
 	if err != nil {
@@ -148,7 +147,7 @@ func ms(d time.Duration) float64 { return round(float64(d) / float64(time.Millis
 
 func round(f float64) float64 { return float64(int64(f*10+0.5)) / 10 }
 
-// cleanups are run in reverse, like deferred functions, once.
+// cleanups are functions that run once, in reverse order, like deferred functions.
 type cleanups []func() error
 
 func (c *cleanups) add(f func() error) { *c = append(*c, f) }

@@ -9,7 +9,7 @@ import (
 	"github.com/rpcgate/rpcgate/demo/server"
 )
 
-// WriteTable writes the result for people, in at most 80 columns.
+// WriteTable writes the result as a table of at most 80 columns.
 func (r Result) WriteTable(w io.Writer, c Config) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The morning rush: %d clients (%d gRPC, %d Connect) ask at once, %d times;\n",
@@ -40,13 +40,13 @@ func (r Result) rows() []row {
 		{"calls offered", count(u.Offered), count(g.Offered)},
 		{"answered in time", count(u.AnsweredInTime), count(g.AnsweredInTime)},
 		{"late: no answer before the deadline", count(u.Late), count(g.Late)},
-		{"rejected: told to come back, and no time to", count(u.Rejected), count(g.Rejected)},
+		{"refused at the last attempt", count(u.Rejected), count(g.Rejected)},
 		{"retries", count(u.Retried), count(g.Retried)},
 		{"answered in time per second", tenth(u.GoodputPerS), tenth(g.GoodputPerS)},
-		{"answers, p50 (the attempt that was let in)", millis(u.P50Ms), millis(g.P50Ms)},
+		{"answers, p50 (of the admitted attempt)", millis(u.P50Ms), millis(g.P50Ms)},
 		{"answers, p99", millis(u.P99Ms), millis(g.P99Ms)},
-		{"with refused attempts and pauses, p50", millis(u.CallP50Ms), millis(g.CallP50Ms)},
-		{"with refused attempts and pauses, p99", millis(u.CallP99Ms), millis(g.CallP99Ms)},
+		{"with retries and pauses, p50", millis(u.CallP50Ms), millis(g.CallP50Ms)},
+		{"with retries and pauses, p99", millis(u.CallP99Ms), millis(g.CallP99Ms)},
 		{"time in the handler, p50", millis(u.HeldP50Ms), millis(g.HeldP50Ms)},
 		{"time in the handler, p99", millis(u.HeldP99Ms), millis(g.HeldP99Ms)},
 		{"most calls in their handlers at once", count(u.MaxInFlight), count(g.MaxInFlight)},

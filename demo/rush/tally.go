@@ -15,12 +15,12 @@ type tally struct {
 	rejected int
 	failed   int
 	retried  int
-	failure  error           // the first of the failures
+	failure  error           // of the first call that failed
 	answers  []time.Duration // of calls answered in time: the attempt that was answered
-	calls    []time.Duration // of the same calls: from the first attempt to the answer, with the pauses between
+	calls    []time.Duration // of the same calls: from the first attempt to the answer, with all pauses
 }
 
-// add counts a call that took the given time in all and ended with err.
+// add counts a call that ended with err. took is its time from the first attempt to the end.
 func (t *tally) add(a *attempts, took, deadline time.Duration, err error) {
 	count, last := a.result()
 	t.mu.Lock()

@@ -11,11 +11,11 @@ import (
 	"github.com/rpcgate/rpcgate/demo/store"
 )
 
-// classify says which code and which text a client gets for an error of the shop. Texts of unforeseen errors stay in
-// the server. gRPC and Connect number their codes alike.
+// classify returns the code and the text that a client gets for an error of the shop. The texts of unexpected errors
+// stay in the server. gRPC and Connect use the same numbers for codes.
 func classify(ctx context.Context, err error) (codes.Code, string) {
 	if ctx.Err() != nil {
-		err = ctx.Err() // whatever it was that a query failed of when it was interrupted
+		err = ctx.Err() // an interrupted query may return any error
 	}
 	switch {
 	case errors.Is(err, store.ErrInvalid):

@@ -17,25 +17,25 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/grpcgate"
 )
 
-// MaxWait is how long a call waits for its turn at the gates before it is refused.
+// MaxWait is how long a call may wait at the gates before it is rejected.
 const MaxWait = 100 * time.Millisecond
 
-// Gates are what stands in front of the database. A nil *Gates lets everything through.
+// Gates are the gates in front of the database. A nil *Gates lets all calls pass.
 type Gates struct {
 	DB      *gate.Gate // every call that needs a connection
 	Reports *gate.Gate // the expensive ones among them
 	policy  *gate.Policy
 }
 
-// GateConfig sizes the gates.
+// GateConfig has the limits and times of the gates.
 type GateConfig struct {
-	DB      int64 // calls in flight; not above the pool, or calls that were let in wait there again
+	DB      int64 // calls in flight; with more than the pool has, admitted calls would wait again for a connection
 	Reports int64
-	// A refused client is told to come back after a time drawn from RetryMin to RetryMax. It should be a fraction
-	// of the clients' deadline, so that there is time left for another try, and a multiple of the time that a call
-	// takes, so that there is room by then.
+	// A refused client is told to retry after a time drawn from RetryMin to RetryMax. It should be a fraction of the
+	// clients' deadline, so that there is time for another attempt, and a multiple of the time that a call takes, so
+	// that there is room by then.
 	RetryMin, RetryMax time.Duration
-	MaxHold            time.Duration // a call that takes longer is reported; 0: none is
+	MaxHold            time.Duration // a call that takes longer is reported; 0: no call is reported
 }
 
 // NewGates returns the gates of one server.
@@ -70,7 +70,7 @@ func (g *Gates) all() []*gate.Gate {
 	return []*gate.Gate{g.DB, g.Reports}
 }
 
-// Observe tells o of every call that comes to a gate.
+// Observe adds o to the observers of all gates.
 func (g *Gates) Observe(o gate.Observer) {
 	for _, each := range g.all() {
 		each.Observe(o)
@@ -91,7 +91,7 @@ func (g *Gates) connectOptions() []connect.HandlerOption {
 	return []connect.HandlerOption{connect.WithInterceptors(connectgate.NewInterceptor(g.policy))}
 }
 
-// CheckProxy reports an error if a proxy with the given time-out gives up before the server does.
+// CheckProxy returns an error if a proxy with the given timeout gives up before the server does.
 func (g *Gates) CheckProxy(timeout time.Duration) error {
 	if g == nil {
 		return nil
@@ -99,7 +99,7 @@ func (g *Gates) CheckProxy(timeout time.Duration) error {
 	return gate.CheckTimeouts(g.policy, HandlerTimeout, timeout)
 }
 
-// drain closes the gates and waits until everybody has left.
+// drain drains all gates at once and waits until no call is in flight.
 func (g *Gates) drain(ctx context.Context) error {
 	var all sync.WaitGroup
 	gates := g.all()

@@ -60,7 +60,7 @@ func TestReportsNeedBothGates(t *testing.T) {
 	}
 }
 
-// A gRPC client retries a refusal only if it comes in the right frames, which is what connectgate.TrailersOnly is for.
+// A gRPC client retries a refusal only if it comes in the right frames. connectgate.TrailersOnly sees to that.
 func TestGRPCClientsRetry(t *testing.T) {
 	t.Parallel()
 	g := gates(t)
@@ -127,7 +127,7 @@ func TestShutdownLetsCallsInsideFinish(t *testing.T) {
 	var calls sync.WaitGroup
 	calls.Go(func() {
 		if _, err := client.ListOpenOrders(t.Context(), &ordersv1.ListOpenOrdersRequest{}); err != nil {
-			t.Errorf("the call that was inside: %v", err)
+			t.Errorf("the call in flight: %v", err)
 		}
 	})
 	<-inside
@@ -136,13 +136,13 @@ func TestShutdownLetsCallsInsideFinish(t *testing.T) {
 			t.Errorf("shut down: %v", err)
 		}
 	})
-	for { // newcomers wait in vain until the gates are closed, and are told to go elsewhere from then on
+	for { // new calls find the gate full until it drains, and get Unavailable from then on
 		_, err := client.ListOpenOrders(t.Context(), &ordersv1.ListOpenOrdersRequest{})
 		if codeOf(err) == codes.Unavailable {
 			break
 		}
 		if codeOf(err) != codes.ResourceExhausted {
-			t.Errorf("a newcomer: %v", err)
+			t.Errorf("a new call: %v", err)
 			break
 		}
 	}
@@ -160,11 +160,11 @@ func TestShutdownEndsHealthWatchers(t *testing.T) {
 	if _, err := watch.Recv(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Shutdown(t.Context()); err != nil { // would last for ever
+	if err := s.Shutdown(t.Context()); err != nil { // would last forever
 		t.Error(err)
 	}
 	if _, err := watch.Recv(); err == nil {
-		t.Error("the watcher was told something, want the end")
+		t.Error("the watcher received an answer, want the end of the stream")
 	}
 }
 
@@ -180,7 +180,7 @@ func TestNewGatesRefusesNonsense(t *testing.T) {
 	}
 }
 
-// gates lets one call in at a time.
+// gates returns gates that admit one call at a time.
 func gates(t *testing.T) *server.Gates {
 	t.Helper()
 	g, err := server.NewGates(server.GateConfig{DB: 1, Reports: 1, RetryMin: time.Millisecond, RetryMax: 2 * time.Millisecond})
@@ -190,7 +190,7 @@ func gates(t *testing.T) *server.Gates {
 	return g
 }
 
-// fill takes all of a gate that lets one in, until release or the end of the test.
+// fill takes the only unit of a gate, until release or the end of the test.
 func fill(t *testing.T, g *gate.Gate) (release func()) {
 	t.Helper()
 	lease, err := g.TryAcquire(gate.Call{Route: t.Name()})

@@ -13,11 +13,11 @@ import (
 	"github.com/rpcgate/rpcgate/gen/demo/reports/v1/reportsv1connect"
 )
 
-// HealthOfGates is the name under which the health services tell of the gates: SERVING unless one of them is degraded.
-// The server itself stays SERVING: it must not be taken out of service, or even restarted, for being busy.
+// HealthOfGates is the service name under which the health services report on the gates: SERVING unless one of them is
+// degraded. The server itself stays SERVING: it must not be restarted because it is busy.
 const HealthOfGates = "gate"
 
-// healthEvery is how old the answer about the gates may be.
+// healthEvery is how often the answer about the gates is updated.
 const healthEvery = 500 * time.Millisecond
 
 // grpcHealth keeps the gRPC health service up to date until ctx ends.
@@ -38,7 +38,7 @@ func grpcHealth(ctx context.Context, service *health.Server, gates http.Handler)
 	}
 }
 
-// connectHealth is the same for Connect, which asks when it is asked.
+// connectHealth does the same for Connect. It looks at the gates on each request.
 type connectHealth struct {
 	services grpchealth.Checker
 	gates    http.Handler

@@ -10,8 +10,8 @@ import (
 	"github.com/rpcgate/rpcgate/demo/store"
 )
 
-// seed is the shop that all tests start from, with a little more than 500 open orders. It is made once: under the race
-// detector SQLite is slow.
+// seed is the path of the shop that all tests start from, with a little more than 500 open orders. It is made once,
+// because SQLite is slow under the race detector.
 var seed string
 
 func TestMain(m *testing.M) {

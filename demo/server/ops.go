@@ -15,14 +15,14 @@ import (
 	"github.com/rpcgate/rpcgate/gate/gatedebug"
 )
 
-// Ops is what a server offers to those who run it, next to its calls. None of it is gated: it answers when the gates
-// do not. A nil *Ops is a server without.
+// Ops is what a server offers to its operators, next to the calls. None of it is gated, so it answers when the gates do
+// not. With a nil *Ops the server offers none of it.
 type Ops struct {
 	Metrics http.Handler // for Prometheus
 	Control bool         // lets the live page set limits
 }
 
-// grpcOptions give every call a span and metrics, of the global providers.
+// grpcOptions give every call a span and metrics, by the global providers.
 func (o *Ops) grpcOptions() []grpc.ServerOption {
 	if o == nil {
 		return nil
@@ -30,21 +30,21 @@ func (o *Ops) grpcOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{grpc.StatsHandler(otelgrpc.NewServerHandler())}
 }
 
-// connectOptions are the same for Connect. They come before those of the gates, so that the span is there when a gate
-// decides.
+// connectOptions do the same for Connect. They must come before the options of the gates, so that the span exists when
+// a gate decides.
 func (o *Ops) connectOptions() []connect.HandlerOption {
 	if o == nil {
 		return nil
 	}
-	// WithTrustRemote: the span is part of the caller's trace, as it is with gRPC.
+	// WithTrustRemote makes the span part of the caller's trace, as with gRPC.
 	tracing, err := otelconnect.NewInterceptor(otelconnect.WithTrustRemote())
-	if err != nil { // an option of ours is wrong
+	if err != nil { // one of these options is wrong
 		panic(err)
 	}
 	return []connect.HandlerOption{connect.WithInterceptors(tracing)}
 }
 
-// mount adds the pages to the calls.
+// mount returns a handler of the calls and of the operators' pages.
 func (o *Ops) mount(calls, health http.Handler, gates []*gate.Gate) http.Handler {
 	if o == nil {
 		return calls
@@ -68,18 +68,18 @@ func traceID(ctx context.Context) string {
 	return ""
 }
 
-// degraded asks the handler of /healthz, so that probes of all kinds are told the same.
+// degraded asks the handler of /healthz, so that all health services give the same answer.
 func degraded(health http.Handler) bool {
 	var answer answerBuffer
 	r, err := http.NewRequest(http.MethodGet, "/healthz", nil)
-	if err != nil { // not with these arguments
+	if err != nil { // impossible with these arguments
 		panic(err)
 	}
 	health.ServeHTTP(&answer, r)
 	return bytes.HasPrefix(answer.Bytes(), []byte(`{"status":"`+gatedebug.StatusDegraded+`"`))
 }
 
-// answerBuffer is a response that stays here.
+// answerBuffer is a response that is kept in memory.
 type answerBuffer struct {
 	bytes.Buffer
 	header http.Header

@@ -65,7 +65,7 @@ func TestPageChangesNothingUnlessSwitchedOn(t *testing.T) {
 	}
 }
 
-// TestHealthServicesTellOfTheGatesUnderAnExtraName asks by gRPC, which is told of a change, and by Connect.
+// gRPC has a health service that reports changes. Connect's is asked for each answer.
 func TestHealthServicesTellOfTheGatesUnderAnExtraName(t *testing.T) {
 	t.Parallel()
 	const serving, notServing = healthv1.HealthCheckResponse_SERVING, healthv1.HealthCheckResponse_NOT_SERVING

@@ -12,8 +12,8 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/connectgate"
 )
 
-// restPath is what REST clients' paths begin with. Those that begin with restGRPCPath reach the grpc-go server instead of
-// the Connect handler, which is no other service for a client: it is there to show both.
+// The paths of REST clients begin with restPath, which leads to the Connect handler, or with restGRPCPath, which leads
+// to the grpc-go server. Both give the same answers: the demo has two to show both ways.
 const (
 	restPath     = "/v1/"
 	restGRPCPath = "/grpc/v1/"
@@ -24,12 +24,12 @@ const (
 //	GET  /v1/orders?state=open&region=north+coast&limit=3
 //	POST /v1/orders
 //
-// It turns their requests into calls of a handler of Connect or gRPC, below the given path. So the gate, which is in
-// there, sees REST as it sees Connect or gRPC, and what it refuses comes out as 429 or 503 with Retry-After. The rules
-// are here and not in the .proto files, which would need google/api/annotations.proto for that.
+// It turns requests below the given path into calls of a Connect or gRPC handler. The gate is in that handler, so it
+// treats REST like Connect or gRPC, and its refusals come out as 429 or 503 with Retry-After. The rules are here
+// because in the .proto files they would need google/api/annotations.proto.
 func newRESTHandler(path string, orders http.Handler, opts ...vanguard.ServiceOption) http.Handler {
 	const service = ordersv1connect.OrderServiceName
-	// state=open says what the list is anyway; onlyOpen sees to it that nothing else is said.
+	// The list always has open orders only, so state=open is ignored. onlyOpen allows no other state.
 	opts = append(opts, vanguard.WithRESTUnmarshalOptions(vanguard.RESTUnmarshalOptions{DiscardUnknownQueryParams: true}))
 	rest, err := vanguard.NewTranscoder(
 		[]*vanguard.Service{vanguard.NewService(service, orders, opts...)},
@@ -45,13 +45,13 @@ func newRESTHandler(path string, orders http.Handler, opts ...vanguard.ServiceOp
 			},
 		),
 	)
-	if err != nil { // a rule of ours is wrong
+	if err != nil { // one of these rules is wrong
 		panic(err)
 	}
 	return onlyOpen(rest)
 }
 
-// onlyOpen refuses to list orders of another state, of which there is no list.
+// onlyOpen answers requests for orders of another state with 400: there is no such list.
 func onlyOpen(orders http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if state := r.URL.Query().Get("state"); r.Method == http.MethodGet && state != "" && state != "open" {
@@ -62,8 +62,8 @@ func onlyOpen(orders http.Handler) http.Handler {
 	})
 }
 
-// newRESTHandlerGRPC is newRESTHandler for a grpc-go server. grpc-go tells of the delay in a trailer, and must, or its own
-// clients would not retry; Transcoded makes the header of it that REST clients know.
+// newRESTHandlerGRPC is newRESTHandler for a grpc-go server. grpc-go sends the retry delay in a trailer, where its own
+// clients look for it. Transcoded adds the header Retry-After for REST clients.
 func newRESTHandlerGRPC(path string, g *grpc.Server) http.Handler {
 	return newRESTHandler(path, connectgate.Transcoded(g),
 		vanguard.WithTargetProtocols(vanguard.ProtocolGRPC), vanguard.WithTargetCodecs(vanguard.CodecProto))

@@ -52,10 +52,10 @@ func TestFullGateRefusesREST(t *testing.T) {
 		g := gates(t)
 		addr := serve(t, g, nil)
 		fill(t, g.DB)
-		if refusal == gate.ServiceUnavailable { // a draining gate always says so
+		if refusal == gate.ServiceUnavailable { // the answer of a draining gate
 			now, cancel := context.WithCancel(t.Context())
 			cancel()
-			_ = g.DB.Drain(now) // does not get to wait for the lease
+			_ = g.DB.Drain(now) // does not wait for the lease
 		}
 		for _, orders := range restOrders(addr) {
 			refusedREST(t, orders+"?state=open", want)

@@ -16,8 +16,8 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/connectgate"
 )
 
-// Pool is how many database connections the demo has. 20 is a usual size for a pool, and far more than its database
-// can put to use on two cores.
+// Pool is how many database connections the demo has. 20 is a usual size for a pool, and far more than an embedded
+// database can use on two cores.
 const Pool = 20
 
 // Server is the demo's server.
@@ -27,12 +27,12 @@ type Server struct {
 	probed *health.Server
 	grpc   *grpc.Server
 	http   *http.Server
-	ended  context.Context    // is done when the server ends
-	end    context.CancelFunc // of calls that would never end by themselves: see endable
+	ended  context.Context    // done when the server ends
+	end    context.CancelFunc // ends it, and calls that would never end by themselves: see endable
 }
 
-// New returns a server of the orders in st. Without gates (nil) every call reaches the database at once, or at least
-// its pool. The observer may be nil, and so may be ops.
+// New returns a server of the orders in st. If gates is nil, every call goes straight to the pool of the database. The
+// observer and ops may be nil, too.
 func New(st *store.Store, gates *Gates, observe Observer, ops *Ops) *Server {
 	if observe == nil {
 		observe = func(string) func() { return func() {} }
@@ -59,7 +59,7 @@ func New(st *store.Store, gates *Gates, observe Observer, ops *Ops) *Server {
 	}
 }
 
-// protocols are HTTP/1.1, for curl and browsers, and HTTP/2 without TLS, for gRPC.
+// protocols returns HTTP/1.1, for curl and browsers, and HTTP/2 without TLS, for gRPC.
 func protocols() *http.Protocols {
 	p := new(http.Protocols)
 	p.SetHTTP1(true)
@@ -69,11 +69,12 @@ func protocols() *http.Protocols {
 
 // split sends each request to the host that speaks its protocol.
 //
-// It decides by request. The other way to share a port, giving a whole connection to one host after a look at its
-// first request (cmux), is wrong as soon as a proxy in front mixes clients on one connection, and to see that first
-// request it has to send HTTP/2 settings of its own, whose acknowledgement net/http then takes for an attack. The
-// price is that grpc.Server runs behind net/http, slower than on a listener of its own and with connectgate.TrailersOnly around it, without
-// which gRPC clients would not retry what it refuses.
+// The other way to share a port is cmux, which gives a whole connection to one host after a look at its first request.
+// That goes wrong when a proxy in front mixes clients on one connection. To see the first request, cmux also has to
+// send HTTP/2 settings of its own, and net/http takes their acknowledgement for an attack.
+//
+// The price of deciding by request is that grpc.Server runs behind net/http. It is slower there than on a listener of
+// its own, and needs connectgate.TrailersOnly around it: otherwise gRPC clients would not retry after a refusal.
 func split(grpcHost, rest http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor == 2 && isGRPC(r.Header.Get("Content-Type")) {
@@ -90,7 +91,7 @@ func isGRPC(contentType string) bool {
 	return ok && (rest == "" || rest[0] == '+' || rest[0] == ';')
 }
 
-// endable ends calls of health and reflection, which may last for ever and which no gate waits for, when ended is done.
+// endable ends calls of health and reflection when ended is done. They may last forever, and no gate waits for them.
 func endable(ended context.Context, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/grpc.") {
@@ -103,7 +104,7 @@ func endable(ended context.Context, next http.Handler) http.Handler {
 	})
 }
 
-// Serve answers on l until Shutdown, and then returns nil.
+// Serve accepts connections on l until Shutdown, then returns nil.
 func (s *Server) Serve(l net.Listener) error {
 	go grpcHealth(s.ended, s.probed, s.health)
 	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
@@ -112,8 +113,8 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// Shutdown closes the gates, so that newcomers are told to go elsewhere while calls inside are finished, and then the
-// server. It gives up when ctx ends.
+// Shutdown drains the gates, then ends the server. While the gates drain, new calls are refused and calls in flight are
+// finished. It gives up when ctx ends.
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.gates.drain(ctx)
 	s.end()

@@ -193,7 +193,7 @@ func startWith(
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	t.Cleanup(func() {
-		// t.Context has ended by now: what is still inside is a mistake of the test.
+		// t.Context has ended by now. A call that is still in flight is a mistake of the test.
 		if err := errors.Join(s.Shutdown(context.Background()), <-served, st.Close(), remove()); err != nil {
 			t.Error(err)
 		}

@@ -14,8 +14,7 @@ import (
 	"github.com/rpcgate/rpcgate/gen/demo/reports/v1/reportsv1connect"
 )
 
-// HandlerTimeout is how long a call may take once it is past the gates. A proxy in front has to wait for longer:
-// see demo/nginx.
+// HandlerTimeout is how long an admitted call may take. A proxy in front has to wait for longer: see demo/nginx.
 const HandlerTimeout = 30 * time.Second
 
 const (
@@ -23,11 +22,11 @@ const (
 	maxLimit     = 500
 )
 
-// Observer is told of every call of the two services when it is past the gates, that is when its handler begins. It
-// returns a function to be called when the handler has ended.
+// Observer is called for every admitted call of the two services, when its handler begins. The function that it returns
+// is called when the handler has ended.
 type Observer func(service string) (leave func())
 
-// shop is the two services, written once. Each host wraps it in its own kind of handler: see grpc.go and connect.go.
+// shop implements both services. Each host wraps it in its own kind of handler: see grpc.go and connect.go.
 type shop struct {
 	store   *store.Store
 	observe Observer
@@ -49,10 +48,10 @@ func (s *shop) listOpenOrders(
 	}
 	filter.Limit = min(filter.Limit, maxLimit)
 
-	// Three queries, one a table, as gorm's Preload or ent's With would send them. In a quiet shop the two small
-	// ones cost next to nothing. But each query takes a connection from the pool, so each waits its turn, and
-	// at eight o'clock the second query of a call that has its orders already stands in line with the first
-	// queries of hundreds of calls that will never be answered in time.
+	// Three queries, one for each table, as gorm's Preload or ent's With would send them. In a quiet shop the two
+	// small ones cost almost nothing. But each query needs a connection from the pool and waits for it. At eight
+	// o'clock the second query of a call waits behind the first queries of hundreds of calls that will never be
+	// answered in time.
 	orders, err := s.store.OpenOrders(ctx, filter)
 	if err != nil {
 		return nil, err
@@ -109,8 +108,8 @@ func (s *shop) monthlyReport(
 	})
 }
 
-// within gives a handler its time. end sets the handler's error, whatever a query says that was interrupted, to that of
-// the time that is over.
+// within bounds the time of a handler. If the time is over, end replaces the handler's error, which may be any error of
+// an interrupted query, by the error of the context.
 func within(ctx context.Context, err *error) (bounded context.Context, end func()) {
 	bounded, cancel := context.WithTimeout(ctx, HandlerTimeout)
 	return bounded, func() {

@@ -23,7 +23,7 @@ func TestProxyOfTheDemoWaitsForLongerThanTheDemo(t *testing.T) {
 	}
 	found := regexp.MustCompile(`(?m)^\s*(?:proxy|grpc)_(?:read|send)_timeout (\w+);`).FindAllSubmatch(conf, -1)
 	if len(found) != 4 {
-		t.Errorf("nginx.conf has %d time-outs of reading and sending, want 4", len(found))
+		t.Errorf("nginx.conf has %d timeouts of reading and sending, want 4", len(found))
 	}
 	for _, timeout := range found {
 		d, err := time.ParseDuration(string(timeout[1]))

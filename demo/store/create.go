@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// NewOrder describes an order to be taken.
+// NewOrder is an order for Create.
 type NewOrder struct {
 	Customer    string
 	Region      string
@@ -16,8 +16,7 @@ type NewOrder struct {
 	AmountCents int64
 }
 
-// Create stores a new open order taken at the given time and returns it. A customer or an item that is not known yet
-// is added.
+// Create stores a new open order of the given time and returns it. It adds a customer or an item that is not known yet.
 func (s *Store) Create(ctx context.Context, n NewOrder, at time.Time) (Order, error) {
 	if n.Customer == "" || n.Region == "" || n.Item == "" {
 		return Order{}, fmt.Errorf("%w: customer, region and item must not be empty", ErrInvalid)
@@ -58,7 +57,7 @@ func (s *Store) insert(ctx context.Context, n NewOrder, at time.Time) (Order, er
 	return o, tx.Commit()
 }
 
-// idByName returns the identifier of the row of that name, after adding it with insert when there is none.
+// idByName returns the identifier of the row with that name. If there is none, it adds one with insert.
 func idByName(ctx context.Context, tx *sql.Tx, table, name, insert string, args ...any) (id int64, err error) {
 	err = tx.QueryRowContext(ctx, "SELECT id FROM "+table+" WHERE name = ?", name).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -1,6 +1,6 @@
 // Package store keeps the orders of the demo in an embedded SQLite database.
 //
 // [Ensure] makes the seed once: a file with many orders, the same on every machine. The seed is never written
-// again; a server works on a [Copy] of it, so that two servers, or the two sides of a rush, start from the same
-// data and never meet. [Open] gives the database/sql pool over such a copy, and its methods are the queries.
+// again. Each server works on its own [Copy], so two servers, or the two sides of a rush, start from the same data
+// and do not affect each other. [Open] opens a pool of connections to such a copy. Its methods are the queries.
 package store

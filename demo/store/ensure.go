@@ -11,11 +11,11 @@ import (
 	"path/filepath"
 )
 
-// DefaultOrders is how many orders the demo's shop has taken before it opens.
+// DefaultOrders is the number of orders in the demo's database.
 const DefaultOrders = 600_000
 
-// DefaultDir returns the folder in which seeds are kept, as an absolute path: in the user's cache folder or, where there
-// is none that can be written, in the folder for temporary files.
+// DefaultDir returns the absolute path of the folder for seeds. It is in the user's cache folder or, if that cannot be
+// written, in the folder for temporary files.
 func DefaultDir() (string, error) {
 	var errs []error
 	cache, err := os.UserCacheDir()
@@ -47,11 +47,11 @@ func tryWrite(dir string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// Ensure returns the path of the seed with that many orders in dir, and makes it when it is not there. Meanwhile it
-// calls progress, when that is not nil, with the number of orders made so far, at the start with 0.
+// Ensure returns the path of the seed with that many orders in dir, and makes the seed if it does not exist. While it
+// does, it calls progress, if that is not nil, with the number of orders made so far, beginning with 0.
 //
-// A seed is complete or it does not exist: it is made under another name and renamed when it is whole. Of several
-// processes that start at once one makes the seed and the others wait for it.
+// A seed is complete or does not exist: it is made under another name and renamed when it is complete. If several
+// processes start at once, one makes the seed and the others wait for it.
 func Ensure(ctx context.Context, dir string, orders int, progress func(done int)) (string, error) {
 	if orders <= 0 {
 		return "", fmt.Errorf("number of orders must be positive, got %d", orders)
@@ -72,7 +72,7 @@ func Ensure(ctx context.Context, dir string, orders int, progress func(done int)
 	if progress == nil {
 		progress = func(int) {}
 	}
-	// Whoever holds the lock is alone, so a half-made file under this name was left behind by a process that died.
+	// Only the holder of the lock makes this file, so one that is there was left by a process that died.
 	half := path + ".half"
 	if err := removeDatabase(half); err != nil {
 		return "", err
@@ -84,7 +84,7 @@ func Ensure(ctx context.Context, dir string, orders int, progress func(done int)
 }
 
 func makeSeed(ctx context.Context, path string, orders int, progress func(done int)) (err error) {
-	// No journal and no syncing: a file that was not finished is thrown away anyhow.
+	// No journal and no syncing: an unfinished file is thrown away.
 	db, err := sql.Open("sqlite", dsn(path, "journal_mode(OFF)", "synchronous(OFF)"))
 	if err != nil {
 		return err
@@ -95,10 +95,14 @@ func makeSeed(ctx context.Context, path string, orders int, progress func(done i
 	return fill(ctx, db, orders, progress)
 }
 
-// Copy makes a copy of the seed at path to work on, in the folder for temporary files, and returns its path and a
-// function that removes it again.
+// Copy copies the seed at path into the folder for temporary files. It returns the absolute path of the copy and a
+// function that removes it.
 func Copy(path string) (copied string, remove func() error, err error) {
-	dir, err := os.MkdirTemp("", "rpcgate-demo-")
+	temp, err := filepath.Abs(os.TempDir())
+	if err != nil {
+		return "", nil, err
+	}
+	dir, err := os.MkdirTemp(temp, "rpcgate-demo-")
 	if err != nil {
 		return "", nil, err
 	}

@@ -58,7 +58,7 @@ func TestEnsureSurvivesAProcessThatDied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What a process killed while it made the seed leaves: its half file and the lock file, unlocked.
+	// A process that is killed while it makes the seed leaves the half-made file and the lock file, unlocked.
 	if err := os.Rename(path, path+".half"); err != nil {
 		t.Fatal(err)
 	}
@@ -152,6 +152,24 @@ func TestCopyIsIndependent(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Dir(path)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the copy was not removed: %v", err)
+	}
+}
+
+func TestCopyHasAnAbsolutePath(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("TMPDIR", ".")
+	if err := os.WriteFile("seed", []byte("orders"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	path, remove, err := store.Copy("seed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !filepath.IsAbs(path) {
+		t.Errorf("got %s, want an absolute path", path)
+	}
+	if err := remove(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -9,11 +9,11 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// lock takes the lock named by the file at path, waiting until it is free or ctx ends.
+// lock takes the lock of the file at path. It waits until the lock is free or ctx ends.
 //
-// The file is an empty SQLite database and the lock an exclusive transaction on it. SQLite locks files on every
-// system in the way that works there, between processes as well as inside one, and the lock of a process that dies
-// is gone with it: a lock file of our own would have to be cleaned up after a crash.
+// The file is an empty SQLite database and the lock is an exclusive transaction on it. SQLite knows how to lock files
+// on every system, between processes as well as inside one. The lock of a process that dies is released by the system,
+// whereas a lock file of our own would stay.
 func lock(ctx context.Context, path string) (unlock func(), err error) {
 	db, err := sql.Open("sqlite", dsn(path, "busy_timeout(250)"))
 	if err != nil {
@@ -34,11 +34,11 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 	}
 	return func() {
 		conn.Close()
-		db.Close() // rolls back, which gives up the lock
+		db.Close() // rolls back, which releases the lock
 	}, nil
 }
 
-// isBusy says whether err means that another connection held a lock for too long.
+// isBusy reports whether err means that another connection held a lock for too long.
 func isBusy(err error) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_BUSY

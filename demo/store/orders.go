@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Order is a row of the table of orders.
+// Order is a row of the table orders.
 type Order struct {
 	ID          int64
 	CustomerID  int64
@@ -17,16 +17,16 @@ type Order struct {
 	CreatedAt   time.Time
 }
 
-// Filter chooses open orders. Fields that are empty match everything.
+// Filter selects open orders. Empty fields match everything.
 type Filter struct {
 	Customer string
 	Region   string
 	Limit    int
 }
 
-// openOrdersQuery walks the table from its newest order until it has found enough. Where many orders match that is
-// nothing; where few do, as in one region, it is the whole table, and no index helps as long as every filter may be
-// empty. Every grown shop has such a query. It takes some tens of milliseconds, and on a quiet day nobody notices.
+// openOrdersQuery reads the table from the newest order on until it has found enough. If many orders match, that is
+// fast. If few match, as in one region, it reads the whole table, and no index helps as long as every filter may be
+// empty. Every shop that has grown has such a query. It takes tens of milliseconds, which is fine on a quiet day.
 const openOrdersQuery = `
 SELECT id, customer_id, item_id, amount_cents, state, created_at
 FROM orders
@@ -50,7 +50,7 @@ func (s *Store) OpenOrders(ctx context.Context, f Filter) ([]Order, error) {
 	})
 }
 
-// Customer is a row of the table of customers.
+// Customer is a row of the table customers.
 type Customer struct {
 	ID     int64
 	Name   string
@@ -68,7 +68,7 @@ func (s *Store) Customers(ctx context.Context, ids []int64) (map[int64]Customer,
 	return byID(list, func(c Customer) int64 { return c.ID }), err
 }
 
-// Item is a row of the table of items.
+// Item is a row of the table items.
 type Item struct {
 	ID   int64
 	Name string
@@ -85,7 +85,7 @@ func (s *Store) Items(ctx context.Context, ids []int64) (map[int64]Item, error) 
 	return byID(list, func(i Item) int64 { return i.ID }), err
 }
 
-// collect reads all rows, one value a row, and closes them.
+// collect reads one value from each row and closes the rows.
 func collect[T any](rows *sql.Rows, scan func(*T) error) ([]T, error) {
 	defer rows.Close()
 	var list []T
@@ -107,10 +107,10 @@ func byID[T any](list []T, id func(T) int64) map[int64]T {
 	return m
 }
 
-// jsonArray passes a list of any length as one argument, so that the text of the statement stays the same.
+// jsonArray makes one argument of a list of any length, so that the text of the statement stays the same.
 func jsonArray(ids []int64) string {
 	b, err := json.Marshal(ids)
-	if err != nil { // integers can always be written
+	if err != nil { // integers can always be marshalled
 		panic(err)
 	}
 	return string(b)

@@ -13,8 +13,8 @@ type Day struct {
 	RevenueCents int64
 }
 
-// MonthlyReport calls yield for each day of the month that had orders, in order of the day, until yield returns an
-// error. It reads every order of the month and holds one connection from the first row to the last.
+// MonthlyReport calls yield for each day of the month that has orders, from the first to the last, until yield returns
+// an error. It reads every order of the month and holds one connection all the time.
 func (s *Store) MonthlyReport(ctx context.Context, year int, month time.Month, yield func(Day) error) error {
 	if month < time.January || month > time.December {
 		return fmt.Errorf("%w: month must be from 1 to 12, got %d", ErrInvalid, month)

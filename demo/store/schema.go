@@ -1,7 +1,7 @@
 package store
 
-// version is part of the seed's file name. It is raised with every change of the schema or of the seeded data, so
-// that an old file is never taken for a new one.
+// version is part of the seed's file name. Raise it with every change of the schema or of the seeded data: then an old
+// file is never used in place of a new one.
 const version = 5
 
 // States of an order, as stored.
@@ -32,7 +32,7 @@ CREATE TABLE orders (
 );
 `
 
-// Orders are only ever looked up by their identifier, which is also the order of time. See openOrdersQuery.
+// Orders have no index but their identifier, which also sorts them by time. See openOrdersQuery.
 const indexes = `
 CREATE INDEX customers_by_region ON customers (region);
 ANALYZE;

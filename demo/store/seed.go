@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// The shop of the demo. Orders were taken evenly from the first of October to eight o'clock on the last of November
-// 2026; what was ordered in the last days is mostly still open.
+// The shop of the demo. Its orders are spread evenly from October 1 to eight o'clock on November 30, 2026. Most orders
+// of the last days are still open.
 const (
 	seedCustomers = 2800
 	seedItems     = 400
 	seedSpan      = 60*24*time.Hour + 8*time.Hour
-	seedOpen      = 4 * 24 * time.Hour // younger than this: open, but for a few that were cancelled
+	seedOpen      = 4 * 24 * time.Hour // younger orders are open, except a few that were cancelled
 )
 
-// progressEvery is how many orders are made between two reports of progress.
+// progressEvery is the number of orders between two reports of progress.
 const progressEvery = 5000
 
 // ReportYear and ReportMonth name the last full month of the seeded data.
@@ -35,7 +35,7 @@ var (
 	colours = []string{"red", "blue", "green", "black", "white"}
 )
 
-// Regions returns the sales regions that seeded customers belong to.
+// Regions returns the sales regions of the seeded customers.
 func Regions() []string {
 	var regions []string
 	for _, land := range lands {
@@ -46,8 +46,8 @@ func Regions() []string {
 	return regions
 }
 
-// fill makes the tables and orders seeded orders in the empty database db. The rows depend on the number of orders
-// and on nothing else.
+// fill makes the tables and the given number of orders in the empty database db. The rows depend only on the number of
+// orders.
 func fill(ctx context.Context, db *sql.DB, orders int, progress func(done int)) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -109,8 +109,8 @@ func fillOrders(rows *rowWriter, orders int, progress func(done int)) {
 	}
 }
 
-// rowWriter inserts rows in batches: one statement for many rows is several times faster than one for each. The
-// first error stays in err and turns everything after it into nothing.
+// rowWriter inserts rows in batches: one statement for many rows is several times faster than one for each row. After
+// the first error, which it keeps in err, it does nothing.
 type rowWriter struct {
 	ctx context.Context
 	tx  *sql.Tx

@@ -10,9 +10,9 @@ import (
 )
 
 var (
-	// ErrInvalid is wrapped by errors about arguments that make no sense.
+	// ErrInvalid is wrapped by errors about bad arguments.
 	ErrInvalid = errors.New("invalid argument")
-	// ErrBusy is wrapped by errors of writes that found the database locked for too long. Nothing was written.
+	// ErrBusy is wrapped by errors of writes for which the database was locked for too long. Nothing was written.
 	ErrBusy = errors.New("database busy")
 )
 
@@ -22,16 +22,15 @@ type Store struct {
 }
 
 // Open opens the database at path with a pool of at most conns connections. Calls that find no free connection wait
-// for one until their context ends: where and how long they wait is nowhere to be seen from outside, which is what
-// the demo is about.
+// for one until their context ends. From outside nobody can see that they wait, or for how long: the demo is about that.
 func Open(path string, conns int) (*Store, error) {
 	if conns <= 0 {
 		return nil, fmt.Errorf("number of connections must be positive, got %d", conns)
 	}
-	// In WAL mode readers and the writer do not block each other; immediate transactions take the write lock at
-	// their start, where SQLite waits for it, and not in the middle, where it would have to give up.
-	// Mapped into memory, the file is read without copying and without SQLite's lock on its page cache: queries that
-	// run side by side would else get into each other's way so much that two take longer than one after the other.
+	// In WAL mode readers and the writer do not block each other. Immediate transactions take the write lock at their
+	// start, where SQLite waits for it, and not in the middle, where it would have to give up.
+	// A file that is mapped into memory is read without copying and without SQLite's lock on its page cache. With that
+	// lock, two queries side by side take longer than one after the other.
 	db, err := sql.Open("sqlite", dsn(path,
 		"busy_timeout(1000)", "journal_mode(WAL)", "synchronous(NORMAL)", "foreign_keys(ON)", "mmap_size(1073741824)")+
 		"&_txlock=immediate")
@@ -48,7 +47,7 @@ func Open(path string, conns int) (*Store, error) {
 	return &Store{db: db}, nil
 }
 
-// Close closes the pool. It waits for queries that have started.
+// Close closes the pool. It waits for running queries.
 func (s *Store) Close() error { return s.db.Close() }
 
 // dsn returns the data source name for the database file at path, with pragmas run on every new connection.

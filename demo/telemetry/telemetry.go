@@ -20,24 +20,24 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// ServiceName is how backends know the demo, unless OTEL_SERVICE_NAME says something else.
+// ServiceName is the demo's name in backends, unless OTEL_SERVICE_NAME sets another one.
 const ServiceName = "rpcgate-demo"
 
-// Telemetry is what has been set up.
+// Telemetry has the providers.
 type Telemetry struct {
 	Meters  *sdkmetric.MeterProvider
 	Traces  *sdktrace.TracerProvider
 	Scraped http.Handler // the metrics, for Prometheus
 }
 
-// New sets the providers up, by the environment.
+// New makes the providers. The environment configures them.
 func New(ctx context.Context) (*Telemetry, error) {
 	res, err := resource.New(ctx,
 		resource.WithTelemetrySDK(),
 		resource.WithAttributes(attribute.String("service.name", ServiceName)),
 		resource.WithFromEnv()) // the last one wins
 	if err != nil {
-		return nil, fmt.Errorf("resource of the telemetry: %w", err)
+		return nil, fmt.Errorf("telemetry resource: %w", err)
 	}
 	t := new(Telemetry)
 	if t.Traces, err = newTraces(ctx, res); err != nil {
@@ -49,22 +49,22 @@ func New(ctx context.Context) (*Telemetry, error) {
 	return t, nil
 }
 
-// SetGlobal makes the providers those that libraries find.
+// SetGlobal makes the providers the global ones, which libraries find.
 func (t *Telemetry) SetGlobal() {
 	otel.SetTracerProvider(t.Traces)
 	otel.SetMeterProvider(t.Meters)
 	otel.SetTextMapPropagator(propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{}))
 }
 
-// Shutdown sends what has not been sent yet.
+// Shutdown sends the last spans and metrics.
 func (t *Telemetry) Shutdown(ctx context.Context) error {
 	if err := errors.Join(t.Traces.Shutdown(ctx), t.Meters.Shutdown(ctx)); err != nil {
-		return fmt.Errorf("send the last of the telemetry: %w", err)
+		return fmt.Errorf("send the last spans and metrics: %w", err)
 	}
 	return nil
 }
 
-// newTraces returns a provider whose spans have ids, for the logs and the live page, even where nobody wants the spans.
+// newTraces returns a provider of spans. They have ids, for the logs and the live page, even if they are not exported.
 func newTraces(ctx context.Context, res *resource.Resource) (*sdktrace.TracerProvider, error) {
 	opts := []sdktrace.TracerProviderOption{sdktrace.WithResource(res)}
 	if wanted("TRACES") {
@@ -82,7 +82,7 @@ func newTraces(ctx context.Context, res *resource.Resource) (*sdktrace.TracerPro
 func newMeters(ctx context.Context, res *resource.Resource) (*sdkmetric.MeterProvider, http.Handler, error) {
 	registry := prometheus.NewRegistry()
 	scraped, err := otelprometheus.New(otelprometheus.WithRegisterer(registry),
-		// The names that every Prometheus understands: gate.wait.duration is gate_wait_duration_seconds.
+		// Names that every version of Prometheus accepts: gate.wait.duration becomes gate_wait_duration_seconds.
 		otelprometheus.WithTranslationStrategy(otlptranslator.UnderscoreEscapingWithSuffixes))
 	if err != nil {
 		return nil, nil, fmt.Errorf("metrics for Prometheus: %w", err)
@@ -99,14 +99,14 @@ func newMeters(ctx context.Context, res *resource.Resource) (*sdkmetric.MeterPro
 	return sdkmetric.NewMeterProvider(opts...), handler, nil
 }
 
-// exportError names what is most likely wrong: the exporters' errors do not.
+// exportError names the variable that is most likely wrong: the errors of the exporters do not.
 func exportError(signal string, err error) error {
 	name := "OTEL_" + signal + "_EXPORTER"
 	return fmt.Errorf("%s=%q: %w", name, os.Getenv(name), err)
 }
 
-// wanted reports whether the environment says anything about where the signal goes. The default of the exporters is
-// to dial localhost, which is not what somebody expects who only starts a demo.
+// wanted reports whether the environment says where to send the signal. By default the exporters dial localhost, which
+// users who only start a demo do not expect.
 func wanted(signal string) bool {
 	if os.Getenv("OTEL_SDK_DISABLED") == "true" {
 		return false

@@ -18,7 +18,7 @@ import (
 	"github.com/rpcgate/rpcgate/demo/telemetry"
 )
 
-// clearEnv takes away what the environment of the tests says about OpenTelemetry.
+// clearEnv unsets OpenTelemetry's variables for the test.
 func clearEnv(t *testing.T) {
 	t.Helper()
 	for _, entry := range os.Environ() {
@@ -28,7 +28,7 @@ func clearEnv(t *testing.T) {
 	}
 }
 
-// collector is an OTLP endpoint that keeps the names of what it gets.
+// collector is an OTLP endpoint that keeps the names of the spans and metrics it receives.
 type collector struct {
 	mu             sync.Mutex
 	spans, metrics []string
