@@ -1,4 +1,4 @@
-// Package clean makes strings that clients chose fit to be kept and shown.
+// Package clean makes strings that clients chose safe to keep and to show.
 package clean
 
 import (
@@ -7,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// MaxLen is how many bytes of a string are kept.
+// MaxLen is the number of bytes after which String cuts.
 const MaxLen = 256
 
-// String cuts s to MaxLen bytes, and puts U+FFFD in place of what cannot be
-// printed or is not UTF-8: not everything that shows a string escapes it, and
-// what is on one line must stay there.
+// String cuts s to MaxLen bytes and replaces characters that cannot be printed, and
+// bytes that are not UTF-8, by U+FFFD. Not every log and terminal escapes strings,
+// and a string must not break a line.
 func String(s string) string {
 	cut := len(s) > MaxLen
 	if cut {
 		s = s[:MaxLen]
-		for i := 1; i < utf8.UTFMax; i++ { // a rune may have been cut in two
+		for i := 1; i < utf8.UTFMax; i++ { // the cut may be inside a rune
 			if tail := s[len(s)-i:]; utf8.RuneStart(tail[0]) {
 				if !utf8.FullRuneInString(tail) {
 					s = s[:len(s)-i]
@@ -26,7 +26,7 @@ func String(s string) string {
 			}
 		}
 	}
-	s = strings.Map(func(r rune) rune { // returns s itself if there is nothing to replace
+	s = strings.Map(func(r rune) rune { // returns s if there is nothing to replace
 		if unicode.IsPrint(r) {
 			return r
 		}
