@@ -42,19 +42,17 @@ func (pl *plan) apply(call *Call) {
 // DefaultExempt lists the patterns that are exempt unless a rule says
 // otherwise: health checks and reflection. A server must not be restarted for
 // being busy.
-func DefaultExempt() []string { return slices.Clone(defaultExempt[:]) }
+func DefaultExempt() []string { return []string{exemptHealth + "*", exemptReflection + "*"} }
 
-var defaultExempt = [...]string{"/grpc.health.v1.Health/*", "/grpc.reflection.*"}
+const (
+	exemptHealth     = "/grpc.health.v1.Health/"
+	exemptReflection = "/grpc.reflection."
+)
 
 // ExemptByDefault reports whether a pattern of [DefaultExempt] matches the route.
 // It is for authors of hosts, for an [Admitter] that is no [Exempter].
 func ExemptByDefault(route string) bool {
-	for _, pattern := range defaultExempt {
-		if strings.HasPrefix(route, strings.TrimSuffix(pattern, "*")) {
-			return true
-		}
-	}
-	return false
+	return strings.HasPrefix(route, exemptHealth) || strings.HasPrefix(route, exemptReflection)
 }
 
 // NewPolicy makes a policy of rules. Routes that no rule matches are exempt, and

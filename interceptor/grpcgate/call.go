@@ -13,14 +13,12 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
-// call is what the gate is told about a call. The request is nil if it was not
-// read yet.
-func (s *server) call(ctx context.Context, route string, req any) gate.Call {
-	call := gate.Call{Route: route, Caller: s}
+// describe adds to the call what the options say about it. The request is nil if it
+// was not read yet.
+func (s *server) describe(ctx context.Context, call *gate.Call, req any) {
 	if s.host.Describes() {
-		s.host.Describe(ctx, &call, incoming{ctx}, req)
+		s.host.Describe(ctx, call, incoming{ctx}, req)
 	}
-	return call
 }
 
 // Identify finds the id of the request and the address of the caller. It makes a

@@ -97,6 +97,11 @@ func (s *server) answer(ctx context.Context, stream grpc.ServerStream, err error
 	if err == nil {
 		return nil
 	}
+	return s.answerError(ctx, stream, err)
+}
+
+// answerError is apart so that the calls that go well have no part in it.
+func (s *server) answerError(ctx context.Context, stream grpc.ServerStream, err error) error {
 	if r, ok := s.refusalOf(ctx, err); ok {
 		return tell(ctx, stream, r)
 	}

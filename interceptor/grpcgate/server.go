@@ -87,7 +87,8 @@ func (s *server) admit(ctx context.Context, route string, req any, handler grpc.
 //
 //go:noinline
 func (s *server) acquire(ctx context.Context, route string, req any) (gate.Lease, error) {
-	call := s.call(ctx, route, req)
+	call := gate.Call{Route: route, Caller: s}
+	s.describe(ctx, &call, req)
 	return s.host.Acquire(ctx, &call)
 }
 
@@ -98,16 +99,15 @@ func (s *server) stream(
 	if s.host.Passes(ctx, info.FullMethod) {
 		return s.answer(ctx, stream, handler(srv, stream))
 	}
-	unknown := srv == nil // grpc.UnknownServiceHandler
+	call := gate.Call{Route: info.FullMethod, Caller: s}
+	call.UnknownRoute = srv == nil // grpc.UnknownServiceHandler
 	mode := s.host.StreamMode(info.FullMethod)
 	if mode == gate.HoldMessage {
-		call := gate.Call{Route: info.FullMethod, Caller: s, UnknownRoute: unknown}
 		m := &messageStream{ServerStream: stream, server: s, messages: s.host.Messages(ctx, call, incoming{ctx})}
 		defer m.messages.End()
 		return s.answer(ctx, stream, handler(srv, m))
 	}
-	call := s.call(ctx, info.FullMethod, nil)
-	call.UnknownRoute = unknown
+	s.describe(ctx, &call, nil)
 	lease, err := s.host.Acquire(ctx, &call)
 	if err != nil {
 		return s.refuse(ctx, stream, err)

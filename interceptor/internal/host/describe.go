@@ -24,9 +24,7 @@ func (h *Host) Describe(ctx context.Context, call *gate.Call, md Metadata, reque
 
 // Describes reports whether Describe does anything, for a host that has to allocate
 // the Metadata.
-func (h *Host) Describes() bool {
-	return h.PriorityHeader != "" || h.Key != nil || h.Cost != nil || h.Size != nil
-}
+func (h *Host) Describes() bool { return h.describes }
 
 func (h *Host) describeCaller(ctx context.Context, call *gate.Call, md Metadata) {
 	if h.PriorityHeader != "" {

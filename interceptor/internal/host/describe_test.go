@@ -117,17 +117,17 @@ func TestHostsWithOptionsDescribe(t *testing.T) {
 		"cost":     {Cost: func(context.Context, string, any) int64 { return 1 }},
 		"size":     {Size: func(any) int64 { return 1 }},
 	} {
-		if !(&Host{Config: c}).Describes() {
+		if !hostWith(c).Describes() {
 			t.Errorf("%s: Describes is false", name)
 		}
 	}
-	if (&Host{}).Describes() {
+	if hostWith(Config{}).Describes() {
 		t.Error("Describes is true without options")
 	}
 }
 
 func TestPriorityComesFromTheHeaderThatWasNamed(t *testing.T) {
-	named := &Host{Config: Config{PriorityHeader: "x-priority"}}
+	named := hostWith(Config{PriorityHeader: "x-priority"})
 	for value, want := range map[string]gate.Priority{
 		"low": gate.Low, "LOW": gate.Low, "normal": gate.Normal, "Critical": gate.Critical,
 		"": gate.Normal, "urgent": gate.Normal, "critical!": gate.Normal,
@@ -136,23 +136,23 @@ func TestPriorityComesFromTheHeaderThatWasNamed(t *testing.T) {
 		if got := described(t, named, gate.Call{}, md, nil).Priority; got != want {
 			t.Errorf("%q is %s, want %s", value, got, want)
 		}
-		if got := described(t, &Host{}, gate.Call{}, md, nil).Priority; got != gate.Normal {
+		if got := described(t, hostWith(Config{}), gate.Call{}, md, nil).Priority; got != gate.Normal {
 			t.Errorf("%q is %s without the option, want normal", value, got)
 		}
 	}
 }
 
 func TestKeysAreCleanedWhereverTheyComeFrom(t *testing.T) {
-	h := &Host{Config: Config{Key: func(context.Context, gate.Call, Metadata) string {
+	h := hostWith(Config{Key: func(context.Context, gate.Call, Metadata) string {
 		return strings.Repeat("ä\n", 10) + strings.Repeat("k", 500)
-	}}}
+	}})
 	if got := described(t, h, gate.Call{}, http.Header{}, nil).Key; got != strings.Repeat("k", 98) {
 		t.Errorf("key %q (%d), want the printable ones of the first 128 bytes", got, len(got))
 	}
 }
 
 func TestCostAndSizeComeFromTheRequestIfItWasRead(t *testing.T) {
-	h := &Host{Config: Config{
+	h := hostWith(Config{
 		Cost: func(_ context.Context, route string, request any) int64 {
 			if request == nil {
 				return 3
@@ -160,7 +160,7 @@ func TestCostAndSizeComeFromTheRequestIfItWasRead(t *testing.T) {
 			return int64(len(route))
 		},
 		Size: func(request any) int64 { return int64(len(request.(string))) },
-	}}
+	})
 	call := gate.Call{Route: "/a.B/C", Size: 7}
 	if got := described(t, h, call, nil, nil); got.Cost != 3 || got.Size != 7 {
 		t.Errorf("got %+v without a request, want cost 3 and the size that was known", got)
@@ -168,6 +168,12 @@ func TestCostAndSizeComeFromTheRequestIfItWasRead(t *testing.T) {
 	if got := described(t, h, call, nil, "12345"); got.Cost != 6 || got.Size != 5 {
 		t.Errorf("got %+v, want cost 6 and size 5", got)
 	}
+}
+
+// hostWith is a host whose options have set c.
+func hostWith(c Config) *Host {
+	set := OptionFunc(func(to *Config) error { *to = c; return nil })
+	return Must("", gate.Admitter(gate.Must(gate.New("db", 1))), []Option{set})
 }
 
 // described is call with what h's options say about it.

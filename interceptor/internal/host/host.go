@@ -24,6 +24,7 @@ type Host struct {
 	gate   *gate.Gate
 	policy *gate.Policy
 
+	describes  bool // an option has something to say about calls
 	exempts    func(route string) bool
 	streamMode func(route string) gate.StreamMode
 	early      gate.EarlyRefuser // nil: never refuses early
@@ -45,6 +46,7 @@ func New[O Option](a gate.Admitter, opts []O) (*Host, error) {
 		return nil, err
 	}
 	h := &Host{Config: c, admitter: a, exempts: gate.ExemptByDefault, streamMode: holdStream}
+	h.describes = c.PriorityHeader != "" || c.Key != nil || c.Cost != nil || c.Size != nil
 	h.gate, _ = a.(*gate.Gate)
 	h.policy, _ = a.(*gate.Policy)
 	if e, ok := gate.AdmitterAs[gate.Exempter](a); ok {
