@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// query is one PromQL expression and the place that it comes from.
+// query is one PromQL expression and where it is used.
 type query struct{ where, expr, legend string }
 
 func dashboard(t *testing.T) []query {

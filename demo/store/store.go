@@ -22,7 +22,7 @@ type Store struct {
 }
 
 // Open opens the database at path with a pool of at most conns connections. Calls that find no free connection wait
-// for one until their context ends. From outside nobody can see that they wait, or for how long: the demo is about that.
+// for one until their context ends. That cannot be seen from outside, which is what the demo is about.
 func Open(path string, conns int) (*Store, error) {
 	if conns <= 0 {
 		return nil, fmt.Errorf("number of connections must be positive, got %d", conns)

@@ -111,7 +111,7 @@ func TestNothingIsSentUnlessTheEnvironmentSaysSo(t *testing.T) {
 		t.Errorf("Prometheus does not find the counter in\n%s", w.Body)
 	}
 	if err := seen.Shutdown(context.Background()); err != nil {
-		t.Errorf("shutdown, with nobody to send to: %v", err)
+		t.Errorf("shutdown without a backend: %v", err)
 	}
 }
 

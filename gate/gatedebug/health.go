@@ -32,7 +32,7 @@ const (
 //     [gate.ReasonKeyLimit] do not count.
 //   - full: the gate is at its limit and calls are waiting.
 //
-// A gate in a dry run is always ok: it rejects no call and lets none wait.
+// A gate in a dry run is always ok: it refuses no call and lets none wait.
 //
 // A check reads a few counters of each gate. Health makes a rejection read the
 // clock, and costs an admitted call nothing. A gate that is given twice is listed

@@ -47,7 +47,7 @@ func TestClosedTabCostsNothing(t *testing.T) {
 		}
 		p.hub.leave(v)
 		if w.Interest(t.Context()) == gate.ObserveAll {
-			t.Error("calls that are admitted at once are still told of")
+			t.Error("the watch still wants calls that are admitted at once")
 		}
 		time.Sleep(grace + time.Second)
 		synctest.Wait()
@@ -207,7 +207,7 @@ func TestNumbersAreRight(t *testing.T) {
 		hold(t, db, gate.Call{Route: "/quick"})
 		refuse(t, db, gate.Call{Route: "/quick"}) // and one is refused
 		go db.Acquire(t.Context(), gate.Call{Route: "/slow"})
-		time.Sleep(460 * time.Millisecond) // which waits 100 ms in vain
+		time.Sleep(460 * time.Millisecond) // which waits 100 ms and is rejected
 		synctest.Wait()
 
 		row := decode[ticked](t, v.next(t, "tick").data).Rows[0]
@@ -235,7 +235,7 @@ func TestNumbersAreRight(t *testing.T) {
 		time.Sleep(time.Second)
 		v.next(t, "tick")
 		if u := decode[closeUp2](t, v.next(t, "update").data); len(u.Rejections) != 0 {
-			t.Errorf("rejections are told of again: %+v", u.Rejections)
+			t.Errorf("rejections are sent again: %+v", u.Rejections)
 		}
 	})
 }

@@ -94,7 +94,7 @@ func TestNewViewerHearsOfAllChangesSince(t *testing.T) {
 		h.sampleLocked()
 		h.tickMessageLocked()
 		lease := hold(t, db, gate.Call{})
-		h.sampleLocked() // in flight 1, not told of
+		h.sampleLocked() // in flight 1, not sent
 		h.mu.Unlock()
 		late := join(t, p, "db")
 		defer h.leave(late)

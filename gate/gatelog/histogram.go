@@ -38,7 +38,7 @@ func (h *histogram) quantile(share float64) time.Duration {
 	for _, n := range h {
 		total += uint64(n)
 	}
-	longer := uint64(float64(total) * (1 - share)) // so many waits may be longer
+	longer := uint64(float64(total) * (1 - share)) // how many waits may be longer
 	for b := len(h) - 1; b >= 0; b-- {
 		n := uint64(h[b])
 		if n > longer {
