@@ -95,7 +95,7 @@ func (g *Gate) acquireWatched(ctx context.Context, call *Call, w wait, interest 
 		a.observed = interest == ObserveAll
 		return Lease{}, g.abandon(ctx, call, &a)
 	}
-	set := g.settings.Load()
+	set := g.set()
 	a.want = set.costOf(call)
 	switch {
 	case set.maxHold > 0:

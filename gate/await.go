@@ -56,7 +56,7 @@ func (g *Gate) endWaitLocked(a *arrival, end moment) {
 		g.leaveLocked(a)
 	case s.state == slotHolding:
 		a.verdict = admitted
-		g.watchHoldLocked(end, g.settings.Load().maxHold)
+		g.watchHoldLocked(s, end)
 		g.leaseLocked(s, a)
 	default:
 		reason := s.reason
@@ -82,6 +82,8 @@ func (g *Gate) leaveLocked(a *arrival) {
 		g.totals.unaccepted++
 	case slotWaiting:
 		g.queue.remove(s)
+	case slotRefused:
+		g.turnedAway--
 	}
 	g.unbookLocked(s)
 	g.freeSlotLocked(s)
@@ -121,6 +123,7 @@ func (g *Gate) turnAwayLocked(s *slot, reason Reason) {
 	}
 	s.state = slotRefused
 	s.reason = reason
+	g.turnedAway++
 	s.ready <- struct{}{}
 }
 
@@ -143,8 +146,7 @@ func (g *Gate) dispatchLocked() {
 		s.since = 0 // its goroutine says when it wakes
 		s.ready <- struct{}{}
 	}
-	if g.idle != nil && g.inFlight+g.passing == 0 {
-		close(g.idle)
-		g.idle = nil
+	if g.draining && g.emptyLocked() {
+		g.endDrainLocked()
 	}
 }

@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,12 +16,13 @@ type chain struct {
 // Chain puts several gates in front of a call, which then needs a unit of each.
 //
 // Narrow gates are taken first, so that a call that waits for a narrow one holds
-// nothing wide: the order is that of the limits at the time of the call to Chain, then
-// of the names, whatever the order of the arguments, so that no two chains can
-// wait for each other. One wait covers all: a call waits at each gate for at
-// most that gate's [WithMaxWait], at all of them together for at most the
-// longest of these and for at most the share of its deadline. A refusal gives
-// back what was taken, in reverse, and so does the one Lease.
+// nothing wide. The order is the order of the limits that the gates were made with,
+// then of their age, whatever the order of the arguments. It never changes, also
+// when a limit does: so no two chains can wait for each other. One wait covers all:
+// a call waits at each gate for at most that gate's [WithMaxWait], at all of them
+// together for at most the longest of these and for at most the share of its
+// deadline. A rejection gives back what was taken, in reverse, and so does the one
+// Lease.
 //
 // Chain panics if there is no gate, a nil one, or the same one twice: these are
 // mistakes of the program. [NewPolicy] reports them as errors.
@@ -54,9 +54,7 @@ func newChain(gates []*Gate) (*chain, error) {
 		}
 	}
 	c := &chain{gates: slices.Clone(gates)}
-	slices.SortStableFunc(c.gates, func(a, b *Gate) int {
-		return cmp.Or(cmp.Compare(a.Limit(), b.Limit()), cmp.Compare(a.name, b.name))
-	})
+	slices.SortFunc(c.gates, func(a, b *Gate) int { return a.rank.compare(b.rank) })
 	return c, nil
 }
 
@@ -107,7 +105,7 @@ func (c *chain) acquire(ctx context.Context, call *Call) (Lease, error) {
 // of them.
 func (c *chain) budget() (longest time.Duration) {
 	for _, g := range c.gates {
-		longest = max(longest, g.settings.Load().maxWait)
+		longest = max(longest, g.set().maxWait)
 	}
 	return longest
 }

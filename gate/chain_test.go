@@ -3,6 +3,7 @@ package gate_test
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -11,17 +12,55 @@ import (
 	"github.com/rpcgate/rpcgate/gate"
 )
 
+// order is the order in which a chain takes its gates.
+func order(gates ...*gate.Gate) []*gate.Gate {
+	return gate.Chain(gates...).(gate.GateLister).Gates()
+}
+
 func TestNarrowGatesAreTakenFirst(t *testing.T) {
-	wide, narrow, also := newNamed(t, "wide", 20), newNamed(t, "narrow", 2), newNamed(t, "also", 2)
-	for _, order := range [][]*gate.Gate{{wide, narrow, also}, {also, narrow, wide}, {narrow, wide, also}} {
-		gates := gate.Chain(order...).(interface{ Gates() []*gate.Gate }).Gates()
-		if want := []*gate.Gate{also, narrow, wide}; !slices.Equal(gates, want) {
-			t.Errorf("taken in the order %s, %s, %s", gates[0].Name(), gates[1].Name(), gates[2].Name())
+	wide, narrow, younger := newNamed(t, "wide", 20), newNamed(t, "narrow", 2), newNamed(t, "a younger one", 2)
+	for _, gates := range [][]*gate.Gate{{wide, narrow, younger}, {younger, narrow, wide}, {narrow, wide, younger}} {
+		if got, want := order(gates...), []*gate.Gate{narrow, younger, wide}; !slices.Equal(got, want) {
+			t.Errorf("taken in the order %s, %s, %s", got[0].Name(), got[1].Name(), got[2].Name())
 		}
 	}
 }
 
-func TestWhoWaitsForTheNarrowGateHoldsNothingWide(t *testing.T) {
+func TestTheOrderOfTwoGatesNeverChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // where all gates are made at the same time
+		a, b := newNamed(t, "a", 2, gate.WithMaxWaiting(99)), newNamed(t, "b", 3, gate.WithMaxWaiting(99))
+		before := gate.Chain(a, b)
+		for _, limits := range [][2]int64{{4, 3}, {3, 3}, {1, 1}} {
+			if a.SetLimit(limits[0]) != nil || b.SetLimit(limits[1]) != nil {
+				t.Fatal("SetLimit")
+			}
+			if got := order(b, a); got[0] != a {
+				t.Errorf("with limits of %v the order is another", limits)
+			}
+		}
+		after := gate.Chain(b, a)
+		var served atomic.Int64
+		for i := range 20 { // they would wait for each other, each with what the other one needs
+			chain := []gate.Admitter{before, after}[i%2]
+			go func() {
+				if lease, err := chain.Acquire(t.Context(), gate.Call{}); err == nil {
+					<-time.After(time.Millisecond)
+					lease.Release()
+					served.Add(1)
+				}
+			}()
+		}
+		advance(25 * time.Millisecond) // one a millisecond
+		wantEqual(t, "served", served.Load(), 20)
+
+		twins := []*gate.Gate{newNamed(t, "twin", 2), newNamed(t, "twin", 2)}
+		if !slices.Equal(order(twins[0], twins[1]), twins) || !slices.Equal(order(twins[1], twins[0]), twins) {
+			t.Error("two gates of one name and limit have no order")
+		}
+	})
+}
+
+func TestACallThatWaitsForTheNarrowGateHoldsNothingWide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		narrow, wide := newNamed(t, "narrow", 1), newNamed(t, "wide", 9)
 		both := gate.Chain(wide, narrow)

@@ -30,6 +30,9 @@ func (g *Gate) conclude(ctx context.Context, call *Call, a *arrival) (Lease, err
 	case abandoned:
 		done = true
 		return Lease{}, g.abandon(ctx, call, a)
+	case failed:
+		done = true
+		return Lease{}, a.err
 	}
 	done = true
 	return a.lease, nil
@@ -81,7 +84,7 @@ func (g *Gate) tellAbandoned(ctx context.Context, call *Call, a *arrival, n numb
 
 // reject makes the error of a rejected call.
 func (g *Gate) reject(ctx context.Context, call *Call, a *arrival) error {
-	set := g.settings.Load()
+	set := g.set()
 	r := &Rejection{
 		Gate:       g.name,
 		Decision:   a.reason.decision(),
@@ -90,7 +93,7 @@ func (g *Gate) reject(ctx context.Context, call *Call, a *arrival) error {
 		Waited:     a.wait.spent + a.waited,
 		InFlight:   a.numbers.inFlight,
 		Limit:      a.numbers.limit,
-		RetryDelay: set.drawDelay(a.stretch),
+		RetryDelay: set.drawDelay(a.reason, a.stretch),
 		RequestID:  call.requestID(ctx),
 	}
 	if a.reason == ReasonDraining {

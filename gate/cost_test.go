@@ -100,17 +100,16 @@ func TestSmallCallsAreHeldUpNoLongerThanABigOneWaits(t *testing.T) {
 
 func TestABudgetOfBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGate(t, 64<<20, gate.WithCost(func(c gate.Call) int64 { return c.Size }))
+		g := newGate(t, 64<<20, gate.WithMaxWaiting(gate.DefaultLeastWaiting), gate.WithCost(func(c gate.Call) int64 { return c.Size }))
 		holder := acquire(t, g, gate.Call{Size: 64 << 20, Cost: 1}) // Call.Cost is not asked
 		wantNow(t, g, 64<<20, 0)
-		wantEqual(t, "max waiting", g.Snapshot().MaxWaiting, gate.DefaultMaxWaitingWithCost)
 		var waiters []*attempt
-		for range gate.DefaultMaxWaitingWithCost {
+		for range gate.DefaultLeastWaiting {
 			waiters = append(waiters, start(t.Context(), g, gate.Call{Size: 1 << 10}))
 		}
 		start(t.Context(), g, gate.Call{}).refused(t, gate.ReasonQueueFull)
 		holder.Release()
-		wantNow(t, g, 100<<10, 0)
+		wantNow(t, g, gate.DefaultLeastWaiting<<10, 0)
 		for _, w := range waiters {
 			w.admitted(t).Release()
 		}

@@ -2,6 +2,8 @@ package gate
 
 import (
 	"context"
+	"errors"
+	"math"
 	"time"
 )
 
@@ -14,6 +16,7 @@ const (
 	queued               // stands in the queue
 	rejected             //
 	abandoned            // its context has ended
+	failed               // the gate was not made by New
 	passed               // let through by a dry run that would have rejected it
 	passedInLine         // let through by a dry run that would have made it wait
 )
@@ -22,11 +25,17 @@ const (
 // of an idle process are not more exact than that.
 const minWait = time.Millisecond
 
+var errZeroGate = errors.New("gate: a Gate that was not made by New admits no call")
+
 // decideLocked decides about an arrival, and does it: the call has a lease then,
 // stands in the queue or is counted as rejected. But a call that could wait needs
 // its deadline first, which must be asked for without the lock. Nothing has
 // changed then, and decideLocked is called again once the arrival was asked.
 func (g *Gate) decideLocked(ctx context.Context, call *Call, a *arrival) {
+	if g.settings.Load() == nil {
+		a.verdict, a.err = failed, errZeroGate
+		return
+	}
 	v, reason := g.judgeLocked(call, a)
 	if v == mayWait && a.asked {
 		if v = queued; a.short != 0 {
@@ -60,7 +69,7 @@ func (g *Gate) decideLocked(ctx context.Context, call *Call, a *arrival) {
 // judgeLocked says whether an arrival is admitted, may wait or is rejected. It
 // changes nothing.
 func (g *Gate) judgeLocked(call *Call, a *arrival) (verdict, Reason) {
-	maxWait := g.settings.Load().maxWait
+	maxWait := g.set().maxWait
 	budget := min(maxWait, a.wait.most)
 	if a.asked {
 		budget = a.budget
@@ -92,16 +101,25 @@ func (g *Gate) fitsLocked(level int, want int64) bool {
 // more than there are runs alone.
 func (g *Gate) clampLocked(level int, want int64) int64 { return min(want, g.room[level]) }
 
-// maxWaitingLocked is how many calls may wait.
+// maxWaitingLocked is how many calls may wait. The default is as many as fit into the
+// limit if they cost what the calls in flight do: then the queue is worth one service
+// time, whatever a unit is.
 func (g *Gate) maxWaitingLocked() int {
-	switch set := g.settings.Load(); {
-	case set.maxWaiting >= 0:
-		return set.maxWaiting
-	case set.cost != nil: // the limit does not count calls
-		return DefaultMaxWaitingWithCost
-	default:
-		return int(g.limit)
+	if most := g.set().maxWaiting; most >= 0 {
+		return most
 	}
+	waiting := g.queue.total - g.shadows
+	return defaultMaxWaiting(g.limit, g.inFlight+g.passing, len(g.slots)-g.spare-waiting-g.turnedAway)
+}
+
+// defaultMaxWaiting is for a gate with the given limit at which so many calls have
+// taken so many units.
+func defaultMaxWaiting(limit, units int64, calls int) int {
+	fit := float64(limit)
+	if units > 0 && calls > 0 {
+		fit = fit * float64(calls) / float64(units)
+	}
+	return int(min(max(fit, DefaultLeastWaiting), math.MaxInt32))
 }
 
 // admitLocked makes the arrival a holder.
@@ -111,7 +129,7 @@ func (g *Gate) admitLocked(ctx context.Context, call *Call, a *arrival) {
 	g.holdLocked(s, g.clampLocked(a.level, a.want))
 	if a.observed || a.now.at != 0 || call.Caller != nil {
 		g.noteLocked(ctx, s, a)
-		g.watchHoldLocked(a.now, g.settings.Load().maxHold)
+		g.watchHoldLocked(s, a.now)
 	}
 	g.leaseLocked(s, a)
 }
@@ -141,7 +159,7 @@ func (g *Gate) rejectLocked(a *arrival, reason Reason) {
 // the share of the deadline. The lock is not held, since a context may be
 // anybody's code.
 func (g *Gate) askDeadline(ctx context.Context, a *arrival) error {
-	set := g.settings.Load()
+	set := g.set()
 	a.asked = true
 	a.budget = min(set.maxWait, a.wait.most)
 	deadline, ok := ctx.Deadline()

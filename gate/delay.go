@@ -5,11 +5,13 @@ import (
 	"time"
 )
 
-// drawDelay draws a retry delay evenly from the range, which stretch, between 0
-// and 1, moves toward the ceiling.
-func (s *settings) drawDelay(stretch float64) time.Duration {
+// drawDelay draws a retry delay evenly from the range for the reason. stretch,
+// between 0 and 1, moves the range toward the ceiling.
+func (s *settings) drawDelay(reason Reason, stretch float64) time.Duration {
 	low, high := s.minDelay, s.maxDelay
-	if stretch > 0 {
+	if reason == ReasonDraining {
+		low, high = s.minDrainDelay, s.maxDrainDelay
+	} else if stretch > 0 {
 		grown := high + time.Duration(stretch*float64(s.delayCeiling-high))
 		if high > 0 {
 			low = time.Duration(float64(low) / float64(high) * float64(grown))
@@ -30,7 +32,7 @@ type pressure struct {
 // stretchLocked returns the share of the last full second, or 0 for a gate whose retry
 // delay does not grow.
 func (p *pressure) stretchLocked(g *Gate) float64 {
-	if g.settings.Load().delayCeiling == 0 {
+	if g.set().delayCeiling == 0 {
 		return 0
 	}
 	now := g.now()

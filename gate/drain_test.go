@@ -38,27 +38,124 @@ func wantDraining(t *testing.T, done <-chan error) {
 	}
 }
 
-func TestDrainRefusesNewcomersAndWaiters(t *testing.T) {
+func TestDrainRejectsNewcomersAndServesWaitingCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t, 2)
 		holder := acquire(t, g, gate.Call{})
-		waiters := []*attempt{start(t.Context(), g, gate.Call{Cost: 2}), start(t.Context(), g, gate.Call{Priority: gate.Low})}
+		first, second := start(t.Context(), g, gate.Call{Cost: 2}), start(t.Context(), g, gate.Call{Priority: gate.Low})
 		advance(10 * time.Millisecond)
 		done := drain(t.Context(), g)
-		for _, w := range waiters {
-			r := w.refused(t, gate.ReasonDraining)
-			wantEqual(t, "decision", r.Decision, gate.RejectedBusy)
-			wantEqual(t, "refusal", r.Refusal, gate.ServiceUnavailable)
-			wantEqual(t, "waited", r.Waited, 10*time.Millisecond)
-		}
 		newcomer := start(t.Context(), g, gate.Call{Priority: gate.Critical}).refused(t, gate.ReasonDraining)
+		wantEqual(t, "decision", newcomer.Decision, gate.RejectedBusy)
 		wantEqual(t, "refusal", newcomer.Refusal, gate.ServiceUnavailable)
-		wantNow(t, g, 1, 0)
-		wantDraining(t, done)
+		wantNow(t, g, 1, 2)
 		holder.Release()
+		lease := first.admitted(t)
+		wantNow(t, g, 2, 1)
+		wantDraining(t, done)
+		advance(100 * time.Millisecond)
+		second.refused(t, gate.ReasonWaitTimeout) // as ever
+		wantDraining(t, done)
+		lease.Release()
 		wantDrained(t, done, nil)
 		start(t.Context(), g, gate.Call{}).refused(t, gate.ReasonDraining)
 		wantEqual(t, "draining", g.Snapshot().Draining, true)
+	})
+}
+
+// TestDrainAwaitsCallsThatWait has a call wait at a gate whose only unit is reserved for others, so that nothing is in
+// flight.
+func TestDrainAwaitsCallsThatWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t, 2, gate.WithReserve(gate.Normal, 1))
+		holder := acquire(t, g, gate.Call{Priority: gate.Low})
+		waiter := start(t.Context(), g, gate.Call{Priority: gate.Low})
+		done := drain(t.Context(), g)
+		advance(100 * time.Millisecond)
+		waiter.refused(t, gate.ReasonWaitTimeout)
+		wantDraining(t, done)
+		holder.Release()
+		wantDrained(t, done, nil)
+	})
+}
+
+func TestDrainingSendsClientsElsewhereAtOnce(t *testing.T) {
+	for _, test := range []struct {
+		opts      []gate.Option
+		low, high time.Duration
+	}{
+		{nil, 0, gate.DefaultMaxDrainDelay},
+		{[]gate.Option{gate.WithRetryDelay(time.Minute, time.Hour), gate.WithRetryDelayGrowth(2 * time.Hour)}, 0, gate.DefaultMaxDrainDelay},
+		{[]gate.Option{gate.WithDrainDelay(time.Second, 2*time.Second)}, time.Second, 2 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newGate(t, 1, test.opts...)
+			wantDrained(t, drain(t.Context(), g), nil)
+			lowest, highest := time.Duration(1<<62), time.Duration(0)
+			for range 1000 {
+				_, err := g.TryAcquire(gate.Call{})
+				delay := refused(t, err, gate.ReasonDraining).RetryDelay
+				lowest, highest = min(lowest, delay), max(highest, delay)
+			}
+			if spread := test.high - test.low; lowest < test.low || highest > test.high || lowest > test.low+spread/10 || highest < test.high-spread/10 {
+				t.Errorf("delays from %s to %s, want them spread over %s to %s", lowest, highest, test.low, test.high)
+			}
+		})
+	}
+}
+
+func TestReopenUndoesADrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t, 1)
+		if err := g.Reopen(); err == nil {
+			t.Error("a gate that does not drain was reopened")
+		}
+		holder := acquire(t, g, gate.Call{})
+		done := drain(t.Context(), g)
+		if err := g.Reopen(); err != nil {
+			t.Fatal(err)
+		}
+		wantDrained(t, done, gate.ErrReopened)
+		waiter := start(t.Context(), g, gate.Call{})
+		holder.Release()
+		waiter.admitted(t).Release()
+		again := acquire(t, g, gate.Call{})
+		done = drain(t.Context(), g)
+		again.Release()
+		wantDrained(t, done, nil)
+		if err := g.Reopen(); err != nil {
+			t.Fatal(err)
+		}
+		acquire(t, g, gate.Call{}).Release()
+	})
+}
+
+func TestHoldersLearnOfADrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		narrow, wide := newNamed(t, "narrow", 1), newNamed(t, "wide", 2)
+		begun := func(draining <-chan struct{}) bool {
+			select {
+			case <-draining:
+				return true
+			default:
+				return false
+			}
+		}
+		before := acquire(t, gate.Chain(narrow, wide), gate.Call{})
+		draining := before.Draining()
+		wantEqual(t, "before the drain", begun(draining), false)
+		done := drain(t.Context(), wide)
+		wantEqual(t, "for who asked before", begun(draining), true)
+		wantEqual(t, "for who asks now", begun(before.Draining()), true)
+		if err := wide.Reopen(); err != nil {
+			t.Fatal(err)
+		}
+		wantDrained(t, done, gate.ErrReopened)
+		wantEqual(t, "after it was reopened", begun(before.Draining()), false)
+		before.Release()
+		if (gate.Lease{}).Draining() != nil {
+			t.Error("the zero Lease has a gate that may drain")
+		}
 	})
 }
 
@@ -120,7 +217,7 @@ func TestDrainOfADryRunOnlyReports(t *testing.T) {
 		passed := acquire(t, g, gate.Call{})
 		wantEqual(t, "decision", passed.Decision(), gate.RejectedBusy)
 		wantEqual(t, "reason", passed.Reason(), gate.ReasonDraining)
-		wantEqual(t, "refusals", g.Snapshot().Totals.ByReason[gate.ReasonDraining], 2)
+		wantEqual(t, "rejections", g.Snapshot().Totals.ByReason[gate.ReasonDraining], 1)
 		for _, lease := range append(leases, passed) {
 			wantDraining(t, done)
 			lease.Release()

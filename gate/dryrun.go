@@ -49,6 +49,7 @@ func (g *Gate) passInLineLocked(ctx context.Context, call *Call, a *arrival) {
 	}
 	s := g.passSlotLocked(ctx, call, a)
 	g.standInLineLocked(s, a)
+	g.shadows++
 	a.lease = g.passLeaseLocked(s, Accepted, 0)
 }
 
@@ -64,7 +65,7 @@ func (g *Gate) passSlotLocked(ctx context.Context, call *Call, a *arrival) *slot
 	s.serial = g.serial
 	s.cost = min(g.clampLocked(a.level, a.want), maxPassing-g.passing)
 	g.passing += s.cost
-	g.watchHoldLocked(a.now, g.settings.Load().maxHold)
+	g.watchHoldLocked(s, a.now)
 	return s
 }
 
@@ -77,6 +78,7 @@ func (g *Gate) passLeaseLocked(s *slot, d Decision, r Reason) Lease {
 // would have been admitted now, or rejected for the given reason. The slot is out
 // of the queue already.
 func (g *Gate) settleLocked(s *slot, reason Reason) {
+	g.shadows--
 	s.waited = time.Duration(g.now() - s.since)
 	n := g.numbersLocked()
 	n.dryRun = true

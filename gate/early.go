@@ -46,7 +46,10 @@ func (c *chain) RefuseEarly(ctx context.Context, call Call) error {
 
 // refuseEarly also reports whether the call would pass the gate at once.
 func (g *Gate) refuseEarly(ctx context.Context, call *Call, w wait) (passes bool, err error) {
-	a := arrival{level: call.Priority.level(), want: g.settings.Load().costOf(call), wait: w}
+	if g.settings.Load() == nil {
+		return false, errZeroGate
+	}
+	a := arrival{level: call.Priority.level(), want: g.set().costOf(call), wait: w}
 	if passes, _ = g.looksEarly(call, &a); passes {
 		return true, nil
 	}

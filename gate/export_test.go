@@ -51,6 +51,18 @@ func (g *Gate) checkFree() error {
 			return fmt.Errorf("a free slot has a message")
 		}
 	}
+	turnedAway, shadows := 0, 0
+	for _, s := range g.slots {
+		switch {
+		case s.state == slotRefused:
+			turnedAway++
+		case s.state == slotWaiting && s.serial != 0:
+			shadows++
+		}
+	}
+	if turnedAway != g.turnedAway || shadows != g.shadows {
+		return fmt.Errorf("turned away %d, shadows %d; the slots say %d and %d", g.turnedAway, g.shadows, turnedAway, shadows)
+	}
 	if len(free) != g.spare {
 		return fmt.Errorf("%d slots are free, %d are counted", len(free), g.spare)
 	}
@@ -88,7 +100,7 @@ func (g *Gate) checkQueue() error {
 	if err := g.checkEnds(); err != nil {
 		return err
 	}
-	if s := g.queue.front(); s != nil && g.fitsLocked(s.level, s.want) && !g.draining {
+	if s := g.queue.front(); s != nil && g.fitsLocked(s.level, s.want) {
 		return fmt.Errorf("the front waiter fits, but waits: %+v", *s)
 	}
 	return nil

@@ -3,6 +3,7 @@ package gate
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,8 +16,11 @@ import (
 // A Gate is a mutex around a counter, a queue and a list of slots. A lock-free
 // counter would make no difference to whole calls, and the mutex leaves room for
 // priorities, keys and the list of holders.
+//
+// A Gate is made by [New]. The zero Gate admits no call.
 type Gate struct {
 	name string
+	rank rank
 	base time.Time // the start of the gate's time scale; see moment
 
 	settings       atomic.Pointer[settings] // replaced whole, under the lock
@@ -33,13 +37,16 @@ type Gate struct {
 	keyCap    int64         // 0: no cap
 	keys      map[string]int64
 	dryRun    bool
-	idle      chan struct{} // closed when a draining gate is empty
+	drain     drain
 	expiry    expiry
 	holdWatch holdWatch
 	pressure  pressure
 	totals    totals
 	deferred  []deferredEvent // for after the lock is released
 	slots     []*slot         // all there are, in no order
+
+	turnedAway int // slots whose goroutine has yet to hear of a rejection
+	shadows    int // slots in the queue whose calls a dry run has let through
 
 	_ [64]byte // what follows changes with each call, so it shares a line of the cache
 
@@ -60,7 +67,7 @@ type Gate struct {
 // their cost says otherwise. The name appears in metrics, spans and logs.
 //
 // By default a call waits up to 100 ms, at most half of its remaining deadline,
-// with at most maxInFlight others. It is an error, which names each bad option and
+// with as many others as fit into the limit, at least 16. It is an error, which names each bad option and
 // its value, if the name is empty or has control characters, if maxInFlight is
 // not between 1 and [MaxLimit], or if an option has a bad value.
 func New(name string, maxInFlight int64, opts ...Option) (*Gate, error) {
@@ -68,7 +75,7 @@ func New(name string, maxInFlight int64, opts ...Option) (*Gate, error) {
 	if err := errors.Join(checkName(name), err); err != nil {
 		return nil, fmt.Errorf("gate.New(%q): %w", name, err)
 	}
-	g := &Gate{name: name, base: time.Now(), limit: maxInFlight, dryRun: set.dryRun}
+	g := &Gate{name: name, rank: newRank(maxInFlight), base: time.Now(), limit: maxInFlight, dryRun: set.dryRun}
 	g.settings.Store(set)
 	if len(set.observers) > 0 {
 		g.observers.Store(&set.observers)
@@ -94,8 +101,8 @@ func Must(g *Gate, err error) *Gate {
 }
 
 func checkName(name string) error {
-	if name == "" {
-		return errors.New("the name is empty")
+	if strings.TrimSpace(name) == "" {
+		return fmt.Errorf("the name is empty: %q", name)
 	}
 	if len(name) > 128 {
 		return fmt.Errorf("the name is longer than 128 bytes: %d", len(name))
@@ -175,7 +182,7 @@ func (g *Gate) setDutiesLocked() {
 	if g.clocked.Load() {
 		duties |= dutyClock
 	}
-	if g.settings.Load().cost != nil {
+	if g.set().cost != nil {
 		duties |= dutyWeigh
 	}
 	if g.dryRun {

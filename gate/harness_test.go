@@ -21,6 +21,8 @@ func newGate(t *testing.T, limit int64, opts ...gate.Option) *gate.Gate {
 
 func newNamed(t *testing.T, name string, limit int64, opts ...gate.Option) *gate.Gate {
 	t.Helper()
+	// As many waiting calls as units, unless the test says otherwise: full queues are short.
+	opts = append([]gate.Option{gate.WithMaxWaiting(int(limit))}, opts...)
 	g, err := gate.New(name, limit, opts...)
 	if err != nil {
 		t.Fatal(err)

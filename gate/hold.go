@@ -2,59 +2,93 @@ package gate
 
 import "time"
 
-// holdWatch looks for leases that are held for longer than [WithMaxHold] allows.
+// holdWatch finds leases that are held for longer than [WithMaxHold] allows. It has
+// them in the order in which they were given, so that only the first ones are ever
+// looked at, however many there are.
 type holdWatch struct {
-	timer *time.Timer // runs while it may find one
-	set   bool
-	era   era // that timer was made in
+	first, last *slot
+	timer       *time.Timer
+	at          int64 // when the timer is due, 0 if it is not set
+	era         era   // that the timer was made in
 }
 
-// watchHoldLocked sees to it that a scan for leases held too long runs within the
-// given time from now. It does nothing without [WithMaxHold].
-func (g *Gate) watchHoldLocked(now moment, within time.Duration) {
-	w := &g.holdWatch
-	if g.settings.Load().maxHold == 0 || w.set && w.era == now.era {
+// mostReported is how many leases are reported while the lock is held once.
+const mostReported = 64
+
+// watchHoldLocked begins to watch the lease on s, which was given now.
+func (g *Gate) watchHoldLocked(s *slot, now moment) {
+	maxHold := g.set().maxHold
+	if maxHold == 0 {
 		return
 	}
-	if w.era != now.era || now.era == unknownEra {
-		*w = holdWatch{era: now.era}
-	}
-	w.set = true
-	if w.timer == nil {
-		w.timer = time.AfterFunc(within, g.reportHolders)
+	w := &g.holdWatch
+	s.watched = true
+	s.heldBefore, s.heldAfter = w.last, nil
+	if w.last == nil {
+		w.first = s
 	} else {
-		w.timer.Reset(within)
+		w.last.heldAfter = s
+	}
+	w.last = s
+	g.setHoldTimerLocked(now)
+}
+
+// unwatchHoldLocked ends what watchHoldLocked began.
+func (g *Gate) unwatchHoldLocked(s *slot) {
+	w := &g.holdWatch
+	s.watched = false
+	if s.heldBefore == nil {
+		w.first = s.heldAfter
+	} else {
+		s.heldBefore.heldAfter = s.heldAfter
+	}
+	if s.heldAfter == nil {
+		w.last = s.heldBefore
+	} else {
+		s.heldAfter.heldBefore = s.heldBefore
+	}
+	s.heldBefore, s.heldAfter = nil, nil
+}
+
+// setHoldTimerLocked sets the timer for the oldest lease, unless it is set for an
+// earlier time: then it is set anew when it fires.
+func (g *Gate) setHoldTimerLocked(now moment) {
+	w := &g.holdWatch
+	if w.era != now.era || now.era == unknownEra {
+		w.timer, w.at, w.era = nil, 0, now.era
+	}
+	if w.first == nil || w.at != 0 {
+		return
+	}
+	w.at = until(w.first.since, g.set().maxHold)
+	left := time.Duration(w.at - now.at)
+	if w.timer == nil {
+		w.timer = time.AfterFunc(left, g.reportHolders)
+	} else {
+		w.timer.Reset(left)
 	}
 }
 
-// reportHolders tells of each lease that has been held for too long, once, and
-// comes back when the next one may be.
+// reportHolders tells of each lease that has been held for too long, once.
 func (g *Gate) reportHolders() {
 	now := g.moment()
 	g.mu.Lock()
 	defer g.unlock()
-	if now.era != g.holdWatch.era {
+	w := &g.holdWatch
+	if now.era != w.era {
 		return // a timer of another era
 	}
-	g.holdWatch.set = false
-	next := time.Duration(-1)
-	for _, s := range g.slots {
-		if s.serial == 0 || s.reported || s.since == 0 {
-			continue
-		}
+	w.at = 0
+	for n := 0; w.first != nil && n < mostReported; n++ {
+		s := w.first
 		held := time.Duration(now.at - s.since)
-		if left := g.settings.Load().maxHold - held; left > 0 {
-			if next < 0 || left < next {
-				next = left
-			}
-			continue
+		if held < g.set().maxHold {
+			break
 		}
-		s.reported = true
+		g.unwatchHoldLocked(s)
 		e := g.numbersLocked().event(g, EventMaxHold, &s.call)
 		e.Waited, e.Held = s.waited, held
 		g.deferred = append(g.deferred, deferredEvent{s.ctx, e})
 	}
-	if next >= 0 {
-		g.watchHoldLocked(now, next)
-	}
+	g.setHoldTimerLocked(now)
 }

@@ -1,6 +1,9 @@
 package gate_test
 
 import (
+	"context"
+	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -186,4 +189,46 @@ func TestHoldersEndWithTheirLease(t *testing.T) {
 	wantEqual(t, "holders", len(holders), 1)
 	wantEqual(t, "route of the next", holders[0].Route, "")
 	wantEqual(t, "id of the next", holders[0].RequestID, "")
+}
+
+// TestMaxHoldReportsEachOfManyLeasesOnce has more leases than are reported at a time, some of them given back early.
+func TestMaxHoldReportsEachOfManyLeasesOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const leases = 1000
+		var mu sync.Mutex
+		told := map[string]time.Duration{}
+		g := newGate(t, leases, gate.WithMaxHold(time.Minute), gate.WithOnEvent(func(_ context.Context, e gate.Event) {
+			if e.Kind == gate.EventMaxHold {
+				mu.Lock()
+				defer mu.Unlock()
+				told[e.Call.Route] += e.Held
+			}
+		}))
+		held := make([]gate.Lease, leases)
+		for i := range held {
+			held[i] = acquire(t, g, gate.Call{Route: strconv.Itoa(i)})
+			if i%100 == 99 {
+				advance(time.Second)
+			}
+		}
+		for i := range held {
+			if i%3 == 0 {
+				held[i].Release()
+			}
+		}
+		advance(50 * time.Second)
+		wantEqual(t, "told when the first ones are due", len(told), 66)
+		advance(10 * time.Second)
+		for i := range held {
+			want := time.Minute
+			if i%3 == 0 {
+				want = 0
+			}
+			if got := told[strconv.Itoa(i)]; got != want {
+				t.Errorf("lease %d was reported after %s, want %s", i, got, want)
+			}
+			held[i].Release()
+		}
+		advance(time.Hour)
+	})
 }

@@ -50,7 +50,6 @@ func TestAKeyIsFreedHoweverTheWaitEnds(t *testing.T) {
 		"displaced": func(t *testing.T, g *gate.Gate, _ func()) {
 			start(t.Context(), g, gate.Call{Priority: gate.Critical})
 		},
-		"drained": func(t *testing.T, g *gate.Gate, _ func()) { drain(t.Context(), g) },
 	} {
 		for _, dry := range []bool{false, true} {
 			t.Run(name+" dry="+strconv.FormatBool(dry), func(t *testing.T) {

@@ -19,7 +19,7 @@ func (g *Gate) SetLimit(n int64) error {
 
 // resizeLocked works out what follows from the limit and the settings.
 func (g *Gate) resizeLocked() {
-	set := g.settings.Load()
+	set := g.set()
 	room := g.limit
 	for l := levels - 1; l >= 0; l-- {
 		g.room[l] = max(room, 1)

@@ -13,9 +13,11 @@ const (
 	DefaultMinRetryDelay = 1 * time.Second
 	DefaultMaxRetryDelay = 3 * time.Second
 
-	// DefaultMaxWaitingWithCost is how many calls may wait at a gate with
-	// [WithCost], whose limit says nothing about their number.
-	DefaultMaxWaitingWithCost = 100
+	DefaultMaxDrainDelay = 100 * time.Millisecond
+
+	// DefaultLeastWaiting is how many calls may wait even if fewer fit into the
+	// limit; see [WithMaxWaiting].
+	DefaultLeastWaiting = 16
 )
 
 // The largest values that a gate can be given.
@@ -25,6 +27,9 @@ const (
 	// an int32, can carry.
 	MaxRetryDelay = 24 * time.Hour
 )
+
+// shortestMaxWait tells a wait from a number whose unit was forgotten.
+const shortestMaxWait = 10 * time.Microsecond
 
 // Option configures a gate; see the functions that begin with With.
 type Option interface {
@@ -37,25 +42,28 @@ func (f optionFunc) apply(s *settings) error { return f(s) }
 
 // WithMaxWait sets how long a call may wait. The default is 100 ms;
 // 50 to 150 ms smooth bursts. 0 turns waiting off: the limit is then hard. It
-// is an error if it is negative.
+// is an error if it is negative, or above 0 and below 10 us, which is a number
+// without its unit.
 //
 // The caller's deadline can make the wait shorter: see [WithDeadlineShare].
 func WithMaxWait(d time.Duration) Option {
 	return optionFunc(func(s *settings) error {
-		if d < 0 {
-			return fmt.Errorf("WithMaxWait: want 0 or more, got %s", d)
+		if d < 0 || d > 0 && d < shortestMaxWait {
+			return fmt.Errorf("WithMaxWait: want 0 or at least %s, got %s", shortestMaxWait, d)
 		}
 		s.maxWait = d
 		return nil
 	})
 }
 
-// WithMaxWaiting sets how many calls may wait at once. The default is as many
-// as the limit, and follows it when it changes; with [WithCost] it is
-// [DefaultMaxWaitingWithCost]. 0 turns waiting off. It is an error if it is
-// negative.
+// WithMaxWaiting sets how many calls may wait at once. The default is as many as fit
+// into the limit at the mean cost of the calls in flight, and at least
+// [DefaultLeastWaiting]; it follows the limit when that changes. 0 turns waiting off.
+// It is an error if it is negative.
 //
-// A longer queue does not raise goodput: all calls in it just wait longer.
+// A longer queue does not raise goodput: all calls in it just wait longer. A shorter
+// one at a small limit rejects calls although the gate is half empty most of the
+// time.
 func WithMaxWaiting(n int) Option {
 	return optionFunc(func(s *settings) error {
 		if n < 0 {
@@ -86,14 +94,8 @@ func WithDeadlineShare(share float64) Option {
 // is above [MaxRetryDelay].
 func WithRetryDelay(minimum, maximum time.Duration) Option {
 	return optionFunc(func(s *settings) error {
-		if minimum < 0 || minimum > maximum {
-			return fmt.Errorf("WithRetryDelay: want 0 <= min <= max, got min %s and max %s", minimum, maximum)
-		}
-		if maximum > MaxRetryDelay {
-			return fmt.Errorf("WithRetryDelay: want a max of at most %s, got %s", MaxRetryDelay, maximum)
-		}
 		s.minDelay, s.maxDelay = minimum, maximum
-		return nil
+		return checkRange("WithRetryDelay", minimum, maximum)
 	})
 }
 
@@ -110,6 +112,28 @@ func WithRetryDelayGrowth(ceiling time.Duration) Option {
 		s.delayCeiling = ceiling
 		return nil
 	})
+}
+
+// WithDrainDelay sets the range from which the retry delay is drawn while the gate
+// drains, instead of [WithRetryDelay]'s. Clients are to go elsewhere then, and not
+// to wait; a delay of 0 would let a client without another server use up its
+// attempts at once. The default is 0 to 100 ms. It is an error if minimum is
+// negative, or above maximum, or if maximum is above [MaxRetryDelay].
+func WithDrainDelay(minimum, maximum time.Duration) Option {
+	return optionFunc(func(s *settings) error {
+		s.minDrainDelay, s.maxDrainDelay = minimum, maximum
+		return checkRange("WithDrainDelay", minimum, maximum)
+	})
+}
+
+func checkRange(option string, minimum, maximum time.Duration) error {
+	if minimum < 0 || minimum > maximum {
+		return fmt.Errorf("%s: want 0 <= min <= max, got min %s and max %s", option, minimum, maximum)
+	}
+	if maximum > MaxRetryDelay {
+		return fmt.Errorf("%s: want a max of at most %s, got %s", option, MaxRetryDelay, maximum)
+	}
+	return nil
 }
 
 // WithRefusal sets which form a rejection has for clients: [TooManyRequests], the

@@ -16,7 +16,10 @@ func TestBadValuesAreErrorsThatNameTheOptionAndTheValue(t *testing.T) {
 		option gate.Option
 		want   string
 	}{
-		{gate.WithMaxWait(-time.Second), "WithMaxWait: want 0 or more, got -1s"},
+		{gate.WithMaxWait(-time.Second), "WithMaxWait: want 0 or at least 10µs, got -1s"},
+		{gate.WithMaxWait(150), "WithMaxWait: want 0 or at least 10µs, got 150ns"}, // milliseconds were meant
+		{gate.WithDrainDelay(2*time.Second, time.Second), "WithDrainDelay: want 0 <= min <= max, got min 2s and max 1s"},
+		{gate.WithDrainDelay(0, 25*time.Hour), "WithDrainDelay: want a max of at most 24h0m0s, got 25h0m0s"},
 		{gate.WithMaxWaiting(-3), "WithMaxWaiting: want 0 or more, got -3"},
 		{gate.WithDeadlineShare(0), "WithDeadlineShare: want a share above 0 and at most 1, got 0"},
 		{gate.WithDeadlineShare(-0.5), "WithDeadlineShare: want a share above 0 and at most 1, got -0.5"},
@@ -60,6 +63,7 @@ func TestBadNamesAndLimitsAreErrors(t *testing.T) {
 		want  string
 	}{
 		{"", 1, `gate.New(""): the name is empty`},
+		{"  \t", 1, `the name is empty: "  \t"`},
 		{"a\nb", 1, `the name has a character that cannot be printed: '\n'`},
 		{"a\x00", 1, `the name has a character that cannot be printed: '\x00'`},
 		{"a\u202eb", 1, `the name has a character that cannot be printed: '\u202e'`},

@@ -13,7 +13,7 @@ func (g *Gate) Overview() Snapshot {
 func (g *Gate) overviewLocked() Snapshot {
 	s := Snapshot{
 		Name: g.name, Limit: g.limit, InFlight: g.inFlight + g.passing,
-		Waiting: g.queue.total, MaxWaiting: g.maxWaitingLocked(), MaxWait: g.settings.Load().maxWait,
+		Waiting: g.queue.total, MaxWaiting: g.maxWaitingLocked(), MaxWait: g.set().maxWait,
 		Draining: g.draining, DryRun: g.dryRun,
 		Totals: g.totalsLocked(), Keys: len(g.keys),
 		ObserverPanics: g.observerPanics.Load(),

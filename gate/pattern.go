@@ -18,8 +18,11 @@ func checkPattern(pattern string) error {
 		return bad("must be * or begin with /")
 	}
 	for _, r := range pattern {
-		if r <= ' ' || r == 0x7f {
+		switch {
+		case r <= ' ' || r == 0x7f:
 			return bad("has a space or a control character")
+		case strings.ContainsRune(`|\^[]?#`, r):
+			return bad(fmt.Sprintf("has a %q, as no route does; a pattern is no regular expression", r))
 		}
 	}
 	switch star := strings.IndexByte(pattern, '*'); {

@@ -202,6 +202,12 @@ func TestBadPoliciesAreErrorsThatNameThePatternAndTheValue(t *testing.T) {
 		{[]gate.Rule{gate.Route("/a/*/b", g)}, `pattern "/a/*/b": may have * only at its end`},
 		{[]gate.Rule{gate.Route("/a/**", g)}, `pattern "/a/**": may have * only at its end`},
 		{[]gate.Rule{gate.Route("/a/b*", g)}, `pattern "/a/b*": may have * only after / or .`},
+		{[]gate.Rule{gate.Route("/a.b.C/(Get|List)", g)}, `pattern "/a.b.C/(Get|List)": has a '|', as no route does; a pattern is no regular expression`},
+		{[]gate.Rule{gate.Route("/a.b.C/[A-Z]", g)}, `pattern "/a.b.C/[A-Z]": has a '[', as no route does; a pattern is no regular expression`},
+		{[]gate.Rule{gate.Route("/a?b=c", g)}, `pattern "/a?b=c": has a '?', as no route does; a pattern is no regular expression`},
+		{[]gate.Rule{gate.Exempt("/a/b").Priority(gate.Low)}, `pattern "/a/b": Priority: exempt calls pass no gate and have none`},
+		{[]gate.Rule{gate.Exempt("/a/b").Cost(2)}, `pattern "/a/b": Cost: exempt calls pass no gate and have none`},
+		{[]gate.Rule{gate.Exempt("/a/b").Stream(gate.HoldOpening)}, `pattern "/a/b": Stream: exempt calls pass no gate and have none`},
 		{[]gate.Rule{gate.Exempt("/a/b", "/c*")}, `pattern "/c*": may have * only after / or .`},
 	} {
 		p, err := gate.NewPolicy(test.rules...)

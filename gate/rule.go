@@ -31,6 +31,7 @@ func Exempt(patterns ...string) Rule {
 // Priority gives the calls of the rule a priority, whatever they say
 // themselves. By default they keep their own, which is Normal.
 func (r Rule) Priority(p Priority) Rule {
+	r.failIfExempt("Priority")
 	if p < Low || p > Critical {
 		r.fail("Priority: want Low, Normal or Critical, got Priority(%d)", p)
 	}
@@ -41,6 +42,7 @@ func (r Rule) Priority(p Priority) Rule {
 // Cost gives the calls of the rule a cost in units, above 0, unless they come
 // with one of their own. The default is 1.
 func (r Rule) Cost(units int64) Rule {
+	r.failIfExempt("Cost")
 	if units <= 0 {
 		r.fail("Cost: want a cost above 0, got %d", units)
 	}
@@ -51,11 +53,18 @@ func (r Rule) Cost(units int64) Rule {
 // Stream sets when the streams of the rule hold their lease. The default is
 // HoldStream. Unary calls are not affected.
 func (r Rule) Stream(m StreamMode) Rule {
+	r.failIfExempt("Stream")
 	if m > HoldMessage {
 		r.fail("Stream: want HoldStream, HoldOpening or HoldMessage, got StreamMode(%d)", m)
 	}
 	r.plan.stream = m
 	return r
+}
+
+func (r *Rule) failIfExempt(method string) {
+	if r.exempt {
+		r.fail("%s: exempt calls pass no gate and have none", method)
+	}
 }
 
 func (r *Rule) fail(format string, args ...any) {

@@ -10,11 +10,13 @@ import (
 // changed, only replaced.
 type settings struct {
 	maxWait       time.Duration
-	maxWaiting    int // -1: as many as the limit
+	maxWaiting    int // -1: as many as fit into the limit, see maxWaitingLocked
 	deadlineShare float64
 	minDelay      time.Duration
 	maxDelay      time.Duration
 	delayCeiling  time.Duration // 0: the range does not grow
+	minDrainDelay time.Duration
+	maxDrainDelay time.Duration
 	refusal       Refusal
 	observers     []registered
 	dryRun        bool
@@ -23,6 +25,14 @@ type settings struct {
 	keyShare      float64
 	maxHold       time.Duration
 	cost          func(Call) int64
+}
+
+// set returns the settings of this moment.
+func (g *Gate) set() *settings {
+	if s := g.settings.Load(); s != nil {
+		return s
+	}
+	return &settings{} // of the zero Gate
 }
 
 // newSettings applies options to the defaults, for a gate with the given limit. The
@@ -34,6 +44,7 @@ func newSettings(maxInFlight int64, opts []Option) (*settings, error) {
 		deadlineShare: DefaultDeadlineShare,
 		minDelay:      DefaultMinRetryDelay,
 		maxDelay:      DefaultMaxRetryDelay,
+		maxDrainDelay: DefaultMaxDrainDelay,
 	}
 	errs := []error{checkLimit("maxInFlight", maxInFlight)}
 	for i, o := range opts {

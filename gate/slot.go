@@ -33,7 +33,7 @@ type slot struct {
 	// which most slots of a gate without observers never need.
 	noted    bool
 	observed bool
-	reported bool // as held too long
+	watched  bool // until it is held too long; see holdWatch
 	booked   bool // keyCost or outer is set
 	next     *slot
 	prev     *slot           // both in the queue; next also in the list of free slots
@@ -51,6 +51,9 @@ type slot struct {
 	// chain, before the lease on this slot is known to anybody.
 	outer Lease
 	chain *chain
+
+	// The leases that were given before and after this one; see holdWatch.
+	heldBefore, heldAfter *slot
 
 	end   int // where it is in the queue's ends
 	index int // where it is in the gate's slots
@@ -99,10 +102,12 @@ func (g *Gate) freeSlotLocked(s *slot) {
 
 // forgetLocked undoes noteLocked.
 func (g *Gate) forgetLocked(s *slot) {
+	if s.watched {
+		g.unwatchHoldLocked(s)
+	}
 	s.noted = false
 	s.ctx = nil
 	s.observed = false
-	s.reported = false
 	s.since = 0
 	s.waited = 0
 }

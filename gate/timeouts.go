@@ -30,7 +30,7 @@ func CheckTimeouts(a Admitter, handler, proxy time.Duration) error {
 	var name string
 	var wait time.Duration
 	for _, g := range has.Gates() {
-		if maxWait := g.settings.Load().maxWait; maxWait > wait {
+		if maxWait := g.set().maxWait; maxWait > wait {
 			name, wait = g.name, maxWait
 		}
 	}

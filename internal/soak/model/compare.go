@@ -13,6 +13,9 @@ import (
 
 // compare finds where the gate is not as the reference says.
 func (d *driver) compare() error {
+	if d.wrong != nil {
+		return d.wrong
+	}
 	if got, want := d.gate.InFlight(), d.ref.inFlight(); got != want {
 		return fmt.Errorf("in flight: %d, want %d", got, want)
 	}
@@ -23,8 +26,12 @@ func (d *driver) compare() error {
 		return fmt.Errorf("limit: %d, want %d", got, want)
 	}
 	for _, w := range d.drains {
-		if empty := d.ref.emptied > w.emptied; w.ended != empty || w.err != nil {
-			return fmt.Errorf("drain ended: %t (%v), want %t", w.ended, w.err, empty)
+		want := error(nil)
+		if w.reopened {
+			want = gate.ErrReopened
+		}
+		if over := w.reopened || d.ref.emptied > w.emptied; w.ended != over || over && w.err != want {
+			return fmt.Errorf("drain ended: %t (%v), want %t (%v)", w.ended, w.err, over, want)
 		}
 	}
 	d.mu.Lock()
@@ -116,7 +123,7 @@ func (d *driver) compareRejection(p *pair) error {
 	if p.reason == gate.ReasonDraining {
 		refusal = gate.ServiceUnavailable
 	}
-	if !d.ref.mayDelay(r.RetryDelay) || r.RequestID == "" {
+	if !d.ref.mayDelay(p.reason, r.RetryDelay) || r.RequestID == "" {
 		return fmt.Errorf("rejection %+v: bad delay or no id", r)
 	}
 	if !p.loose {

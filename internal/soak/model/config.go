@@ -102,7 +102,10 @@ const (
 )
 
 // mayDelay reports whether a rejection may say so long a delay.
-func (c config) mayDelay(d time.Duration) bool {
+func (c config) mayDelay(reason gate.Reason, d time.Duration) bool {
+	if reason == gate.ReasonDraining {
+		return d >= 0 && d <= gate.DefaultMaxDrainDelay
+	}
 	if c.growth {
 		return d >= minDelay && d <= delayCeiling
 	}

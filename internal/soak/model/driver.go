@@ -24,6 +24,7 @@ type driver struct {
 	pairs   []*pair                // calls that are not over
 	past    []gate.Lease           // released, to be released again
 	drains  []*drain
+	wrong   error // that an operation found by itself
 	calls   int
 	snapped bool // a Snapshot was taken, so from now on every admission is clocked
 	counts  Counts
@@ -66,10 +67,11 @@ func (p *pair) returned() bool {
 }
 
 type drain struct {
-	cancel  context.CancelFunc
-	emptied int // of the reference, when it began
-	ended   bool
-	err     error
+	cancel   context.CancelFunc
+	emptied  int  // of the reference, when it began
+	reopened bool // before the gate was empty
+	ended    bool
+	err      error
 }
 
 func newDriver(c config, check func(*gate.Gate) error, trace func(string)) (*driver, error) {

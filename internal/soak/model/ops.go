@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing/synctest"
@@ -32,7 +33,8 @@ var kinds = []struct {
 	{"cancel", 60, (*driver).opCancel},
 	{"set limit", 40, (*driver).opSetLimit},
 	{"dry run", 8, (*driver).opDryRun},
-	{"drain", 1, (*driver).opDrain},
+	{"drain", 2, (*driver).opDrain},
+	{"reopen", 10, (*driver).opReopen},
 	{"snapshot", 30, (*driver).opSnapshot},
 	{"advance", 120, (*driver).opAdvance},
 	{"release, then cancel at once", 30, (*driver).opReleaseThenCancel},
@@ -150,7 +152,7 @@ func (d *driver) opDrain(op) {
 	d.say("drain")
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &drain{cancel: cancel, emptied: d.ref.emptied}
-	if d.ref.inFlight() == 0 {
+	if d.ref.empty() {
 		w.emptied--
 	}
 	d.drains = append(d.drains, w)
@@ -159,6 +161,20 @@ func (d *driver) opDrain(op) {
 		w.ended = true
 	}()
 	d.ref.drain()
+}
+
+// opReopen undoes a drain, and ends the calls of Drain that still wait.
+func (d *driver) opReopen(op) {
+	d.say("reopen")
+	if err := d.gate.Reopen(); (err == nil) != d.ref.draining {
+		d.wrong = fmt.Errorf("reopen: %v, draining %t", err, d.ref.draining)
+	}
+	for _, w := range d.drains {
+		if d.ref.emptied <= w.emptied {
+			w.reopened = true
+		}
+	}
+	d.ref.reopen()
 }
 
 func (d *driver) opAdvance(o op) {

@@ -206,7 +206,7 @@ func (r *reference) serve() {
 			c.inFlight = r.inFlight()
 		}
 	}
-	if r.inFlight() == 0 {
+	if r.empty() {
 		r.emptied++
 	}
 }
@@ -225,9 +225,6 @@ func (r *reference) setLimit(n int64) {
 	r.serve()
 }
 
-func (r *reference) drain() {
-	r.draining = true
-	for _, c := range r.all(waiting) {
-		r.reject(c, gate.ReasonDraining)
-	}
-}
+func (r *reference) drain() { r.draining = true }
+
+func (r *reference) reopen() { r.draining = false }

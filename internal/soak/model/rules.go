@@ -1,6 +1,8 @@
 package model
 
 import (
+	"math"
+	"math/big"
 	"slices"
 	"time"
 
@@ -37,6 +39,8 @@ func (r *reference) inFlight() int64 {
 	return n
 }
 
+func (r *reference) empty() bool { return r.inFlight() == 0 && len(r.all(waiting)) == 0 }
+
 func (r *reference) used(key string) (n int64) {
 	for _, c := range r.present {
 		if c.key == key {
@@ -62,15 +66,26 @@ func (r *reference) units(c *call) int64 { return min(c.want, r.room(c.level)) }
 
 func (r *reference) fits(c *call) bool { return r.held()+r.units(c) <= r.room(c.level) }
 
+// queueCap is by default how many calls fit into the limit at the mean cost of those in flight, and at least 16.
 func (r *reference) queueCap() int {
-	switch {
-	case r.maxWaiting >= 0:
+	if r.maxWaiting >= 0 {
 		return r.maxWaiting
-	case r.costBySize:
-		return gate.DefaultMaxWaitingWithCost
-	default:
-		return int(r.limit)
 	}
+	var calls, units int64
+	for _, c := range r.present {
+		if c.state != waiting || c.dry {
+			calls++
+			units += c.cost
+		}
+	}
+	fit := big.NewInt(r.limit)
+	if units > 0 {
+		fit.Mul(fit, big.NewInt(calls)).Quo(fit, big.NewInt(units))
+	}
+	if !fit.IsInt64() {
+		return math.MaxInt32
+	}
+	return int(min(max(fit.Int64(), 16), math.MaxInt32))
 }
 
 func (r *reference) overKeyCap(c *call) bool {
