@@ -3,8 +3,8 @@ package gate_test
 import (
 	"context"
 	"slices"
-	"sync/atomic"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"

@@ -217,7 +217,9 @@ func TestMaxHoldReportsEachOfManyLeasesOnce(t *testing.T) {
 			}
 		}
 		advance(50 * time.Second)
+		mu.Lock()
 		wantEqual(t, "told when the first ones are due", len(told), 66)
+		mu.Unlock()
 		advance(10 * time.Second)
 		for i := range held {
 			want := time.Minute

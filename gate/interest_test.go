@@ -66,31 +66,7 @@ func TestObserversHearWhatInterestsThem(t *testing.T) {
 				g := Must(New("db", 1, WithMaxWaiting(1), WithMaxHold(time.Hour)))
 				r := &recorder{interest: tc.interest}
 				g.Observe(r)
-				holder, err := g.Acquire(t.Context(), Call{Route: "/holder"})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if _, err := g.TryAcquire(Call{Route: "/second"}); err == nil {
-					t.Fatal("a full gate took one more")
-				}
-				if _, err := g.Acquire(t.Context(), Call{Route: "/timeout"}); err == nil {
-					t.Fatal("a full gate took one more")
-				}
-				ctx, cancel := context.WithCancel(t.Context())
-				time.AfterFunc(time.Millisecond, cancel)
-				if _, err := g.Acquire(ctx, Call{Route: "/gone"}); err == nil {
-					t.Fatal("a full gate took one more")
-				}
-				if _, err := g.Acquire(ctx, Call{Route: "/ended"}); err == nil {
-					t.Fatal("a call that has ended was admitted")
-				}
-				time.Sleep(2 * time.Hour)
-				time.AfterFunc(time.Millisecond, holder.Release)
-				lease, err := g.Acquire(t.Context(), Call{Route: "/waits"})
-				if err != nil {
-					t.Fatal(err)
-				}
-				lease.Release()
+				playTrouble(t, g)
 				synctest.Wait()
 				r.mu.Lock()
 				defer r.mu.Unlock()
@@ -131,4 +107,34 @@ func TestTroubleInADryRun(t *testing.T) {
 			t.Errorf("got  %q\nwant %q", r.events, want)
 		}
 	})
+}
+
+// playTrouble lets all kinds of trouble come up at a gate of one unit.
+func playTrouble(t *testing.T, g *Gate) {
+	t.Helper()
+	holder, err := g.Acquire(t.Context(), Call{Route: "/holder"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.TryAcquire(Call{Route: "/second"}); err == nil {
+		t.Fatal("a full gate took one more")
+	}
+	if _, err := g.Acquire(t.Context(), Call{Route: "/timeout"}); err == nil {
+		t.Fatal("a full gate took one more")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(time.Millisecond, cancel)
+	if _, err := g.Acquire(ctx, Call{Route: "/gone"}); err == nil {
+		t.Fatal("a full gate took one more")
+	}
+	if _, err := g.Acquire(ctx, Call{Route: "/ended"}); err == nil {
+		t.Fatal("a call that has ended was admitted")
+	}
+	time.Sleep(2 * time.Hour)
+	time.AfterFunc(time.Millisecond, holder.Release)
+	lease, err := g.Acquire(t.Context(), Call{Route: "/waits"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease.Release()
 }

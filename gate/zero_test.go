@@ -18,7 +18,9 @@ func TestTheZeroGateAdmitsNoCall(t *testing.T) {
 		},
 		"AcquireCall": func(g *gate.Gate) error { _, err := g.AcquireCall(t.Context(), &gate.Call{Cost: 5}); return err },
 		"TryAcquire":  func(g *gate.Gate) error { _, err := g.TryAcquire(gate.Call{}); return err },
-		"Do":          func(g *gate.Gate) error { return g.Do(t.Context(), gate.Call{}, func(context.Context) error { return nil }) },
+		"Do": func(g *gate.Gate) error {
+			return g.Do(t.Context(), gate.Call{}, func(context.Context) error { return nil })
+		},
 		"RefuseEarly": func(g *gate.Gate) error { return g.RefuseEarly(t.Context(), gate.Call{}) },
 		"a chain": func(g *gate.Gate) error {
 			_, err := gate.Chain(g, newGate(t, 1)).Acquire(t.Context(), gate.Call{})

@@ -20,9 +20,9 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/connectgate"
 )
 
-// A Connect v1 handler, and what its client sees when the gate is closed.
+// A Connect v1 handler, and what its client sees when the gate is full.
 func ExampleNewInterceptor() {
-	db := gate.Must(gate.New("orders-db", 16, gate.WithRetryDelay(1500*time.Millisecond, 1500*time.Millisecond)))
+	db := gate.Must(gate.New("orders-db", 1, gate.WithMaxWait(0), gate.WithRetryDelay(1500*time.Millisecond, 1500*time.Millisecond)))
 	mux := http.NewServeMux()
 	mux.Handle(testv1connect.NewEchoServiceHandler(echoV1{},
 		connect.WithInterceptors(connectgate.NewInterceptor(db))))
@@ -47,13 +47,15 @@ func ExampleNewInterceptor() {
 		}
 	}
 	call()
-	if err := db.Drain(context.Background()); err != nil { // the server is about to stop
+	lease, err := db.TryAcquire(gate.Call{}) // the one unit that there is
+	if err != nil {
 		fmt.Println(err)
 	}
+	defer lease.Release()
 	call()
 	// Output:
 	// hello
-	// unavailable: server busy - Retry-After: 2
+	// resource_exhausted: server busy - Retry-After: 2
 	// exactly: 1.5s
 }
 

@@ -149,7 +149,7 @@ func scenarios() []scenario {
 			decision: "accepted", waited: 30 * time.Millisecond, inFlight: 1},
 		{name: "limit", opts: []gate.Option{gate.WithMaxWait(0)}, before: occupy(time.Second),
 			decision: "rejected_busy", reason: "limit", inFlight: 1},
-		{name: "queue full", before: func(t *testing.T, g *gate.Gate) {
+		{name: "queue full", opts: []gate.Option{gate.WithMaxWaiting(1)}, before: func(t *testing.T, g *gate.Gate) {
 			occupy(time.Second)(t, g)
 			go g.Acquire(context.Background(), gate.Call{Route: hold})
 			synctest.Wait()

@@ -20,7 +20,12 @@ type Excuse struct {
 }
 
 // excused has every variable that may change. There should be very few.
-func excused() []Excuse { return nil }
+func excused() []Excuse {
+	return []Excuse{{
+		Package: "gate", Var: "made",
+		Why: "numbers the gates of the program by age: chains that know nothing of each other need one order",
+	}}
+}
 
 // checkVars finds package-level variables of library packages that change while the program runs, or that others
 // could change. Allowed are error sentinels, interface assertions (var _ I = T{}), and values that are set where they

@@ -14,7 +14,7 @@ import (
 
 func otherCases() []Case {
 	return []Case{
-		{Name: "DrainRefusesWaitersAndAwaitsHolders", Run: drain},
+		{Name: "DrainServesWaitersAndRefusesNewcomers", Run: drain},
 		{Name: "GatesOfAChainAreAllGivenBack", Run: chained},
 		{Name: "StormLeavesNothingBehind", Run: storm},
 		{Name: "PriorityComesFromAHeaderIfSwitchedOn", Shapes: []Shape{Unary}, Run: priority},
@@ -36,14 +36,14 @@ func drain(e *Env) {
 	waiter := e.background(call)
 	drained := e.background(func() error { return g.Drain(e.Context()) })
 
-	want := busy("DRAINING")
-	want.code, want.http = codeUnavailable, 503
-	e.checkRefusal(e.failure(waiter()), e.Shape, want)
-	e.checkRefusal(e.failure(call()), e.Shape, want)
+	e.checkRefusal(e.failure(call()), e.Shape, draining())
 	e.inFlight(g, 1)
 	close(hold)
 	if err := holder(); err != nil {
 		e.Errorf("the call that was in flight: %v", err)
+	}
+	if err := waiter(); err != nil {
+		e.Errorf("the call that waited: %v", err)
 	}
 	if err := drained(); err != nil {
 		e.Error(err)

@@ -43,6 +43,11 @@ func busy(reason string) expectation {
 	}
 }
 
+// draining is a refusal that sends the client elsewhere.
+func draining() expectation {
+	return expectation{code: codeUnavailable, http: 503, reason: "DRAINING", max: gate.DefaultMaxDrainDelay}
+}
+
 // checkRefusal holds a failure against what its host can carry of a refusal.
 func (e *Env) checkRefusal(f *Failure, shape Shape, want expectation) {
 	e.Helper()
@@ -192,9 +197,7 @@ func refusedDraining(e *Env) {
 	if err := g.Drain(e.Context()); err != nil {
 		e.Fatal(err)
 	}
-	want := busy("DRAINING")
-	want.code, want.http = codeUnavailable, 503
-	e.checkRefusal(e.refused(e.Context(), e.start(g, e.unreachable()), nil), e.Shape, want)
+	e.checkRefusal(e.refused(e.Context(), e.start(g, e.unreachable()), nil), e.Shape, draining())
 }
 
 func refusedUnavailable(e *Env) {

@@ -51,7 +51,7 @@ func New(ctx context.Context, r *gate.Rejection, withState bool) Refusal {
 	if r.Refusal == gate.ServiceUnavailable {
 		out.Code, out.HTTPStatus = CodeUnavailable, http.StatusServiceUnavailable
 	}
-	if deadline, ok := ctx.Deadline(); ok {
+	if deadline, ok := ctx.Deadline(); ok && r.Reason != gate.ReasonDraining { // another server may answer at once
 		out.NoRetry = time.Until(deadline) <= out.Delay
 	}
 	return out
