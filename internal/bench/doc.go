@@ -5,12 +5,14 @@
 //
 // # How far to trust it
 //
-// Nanoseconds are those of one machine on one day. What can be compared are the ratios: both numbers of a pair come
-// from the same round, a few milliseconds apart, and the table shows the median of the pairs between their quartiles.
+// Nanoseconds are those of one machine on one day. What can be compared are the ratios: both numbers of a pair are
+// measured in turn, a few milliseconds apart, and the table shows the median of the pairs between their quartiles.
 //
-// What runs on one goroutine is measured in the CPU time of its thread, and a sample is the quickest of 25 portions. So
-// it says what the code takes when nothing is in the way, also on a machine that does other things: the quartiles stay
-// within 3 %. What the garbage collector does later, on other threads, is not in it; the column "B/op" tells of that.
+// What runs on one goroutine is measured in the CPU time of its thread, and a sample is the quickest of 25 portions that
+// are spread over the whole measurement. So it says what the code takes when nothing is in the way, also on a machine
+// that does other things: the quartiles stay within 3 %. What the garbage collector does later, on other threads, is not
+// in it; the column "B/op" tells of that. Ratios depend on the processor: the target of a mutex that is slow there is
+// easier to meet.
 //
 // What needs two goroutines is measured by the clock on the wall. A virtual machine may have only half of its cores for
 // seconds at a time, without any clock telling; so each sample is taken between two spins of known length, and dropped

@@ -37,9 +37,9 @@ const (
 )
 
 const (
-	// A sample of CPU time is the quickest of so many portions, which are spread over the round. CPU time stands still
-	// while others have the core, but runs faster than the work while another thread has the other half of it, or an
-	// interrupt comes in between. All that only ever adds to the time, so the quickest portion has least of it.
+	// A sample of CPU time is the quickest of so many portions, which are spread over the whole measurement. CPU time
+	// stands still while others have the core, but runs faster than the work while another thread has the other half of
+	// it, or an interrupt comes in between. All that only ever adds to the time, so the quickest portion has least of it.
 	portions = 25
 	warmUp   = 8 // part of a portion that is run before it, so that it finds its data in the caches
 

@@ -41,11 +41,12 @@ func (s Series) pair(base Series, f func(x, b float64) float64) Series {
 	return pairs
 }
 
-// leastOf makes one sample of each n, the least of them.
+// leastOf makes one sample of each n portions, the least of them. Those of a sample lie as far apart as they can.
 func (s Series) leastOf(n int) Series {
-	var least Series
-	for portions := range slices.Chunk(s, n) {
-		least = append(least, slices.Min(portions))
+	least := slices.Clone(s[:len(s)/n])
+	for i, portion := range s {
+		at := i % len(least)
+		least[at] = min(least[at], portion)
 	}
 	return least
 }
