@@ -24,9 +24,10 @@ import (
 //     authenticates, no stats handler, no span and no metric of otelgrpc sees it.
 //     The gate's own metrics, events and logs count it, with the route "_OTHER",
 //     since nobody knows yet whether there is such a route.
-//   - It carries RetryInfo and the other details, but no pushback trailer, which
-//     grpc-go cannot set here: a client with a retry policy goes by the policy's
-//     own backoff.
+//   - With grpc-go 1.85 or later it carries RetryInfo and the other details;
+//     before that grpc-go drops them. It never carries the pushback trailer, which
+//     cannot be set here: a client with a retry policy goes by the policy's own
+//     backoff.
 //   - It happens under the lock of the client's connection. Observers of the gate
 //     and functions given as options must be quick.
 //

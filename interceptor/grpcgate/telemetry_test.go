@@ -2,6 +2,7 @@ package grpcgate_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"slices"
 	"testing"
@@ -32,7 +33,7 @@ func traced() (*tracetest.SpanRecorder, grpc.ServerOption) {
 func attributes(span trace.ReadOnlySpan) map[string]string {
 	attrs := map[string]string{}
 	for _, attr := range span.Attributes() {
-		attrs[string(attr.Key)] = attr.Value.String()
+		attrs[string(attr.Key)] = fmt.Sprint(attr.Value.AsInterface())
 	}
 	return attrs
 }

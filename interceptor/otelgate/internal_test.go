@@ -5,16 +5,8 @@ import (
 	"sync"
 	"testing"
 
-	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
-
 	"github.com/rpcgate/rpcgate/gate"
 )
-
-func TestNamesOfTheConventions(t *testing.T) {
-	if KeyMethod != semconv.RPCMethodKey || schemaURL != semconv.SchemaURL {
-		t.Errorf("%s of %s", KeyMethod, schemaURL)
-	}
-}
 
 func TestEveryOutcomeHasAPlaceOfItsOwn(t *testing.T) {
 	r := newRoute("db", "a.A/A")

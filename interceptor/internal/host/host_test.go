@@ -218,7 +218,7 @@ func TestTelemetryIsThereUnlessItIsTurnedOff(t *testing.T) {
 func named(attrs []attribute.KeyValue, key attribute.Key) (values []string) {
 	for _, attr := range attrs {
 		if attr.Key == key {
-			values = append(values, attr.Value.String())
+			values = append(values, fmt.Sprint(attr.Value.AsInterface()))
 		}
 	}
 	return values

@@ -8,11 +8,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	var hosts []conformance.Host
-	for _, p := range []connecthost.Protocol{connecthost.Connect, connecthost.GRPC, connecthost.GRPCWeb} {
-		hosts = append(hosts, connecthost.V1(p), connecthost.V2(p), connecthost.MiddlewareV1(p), connecthost.MiddlewareV2(p))
-	}
-	for _, h := range hosts {
+	for _, h := range connecthost.All() {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel()
 			conformance.Run(t, h)

@@ -27,6 +27,15 @@ const (
 	GRPCWeb Protocol = "gRPC-Web"
 )
 
+// All are the hosts of this package.
+func All() []conformance.Host {
+	var all []conformance.Host
+	for _, p := range []Protocol{Connect, GRPC, GRPCWeb} {
+		all = append(all, V1(p), V2(p), MiddlewareV1(p), MiddlewareV2(p))
+	}
+	return all
+}
+
 // V1 is a Connect v1 server with connectgate.NewInterceptor.
 func V1(p Protocol) conformance.Host {
 	return host("Connect v1", p, func(s conformance.Setup) http.Handler {

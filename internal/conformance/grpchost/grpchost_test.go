@@ -8,13 +8,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	for _, h := range []conformance.Host{
-		grpchost.Interceptor(),
-		grpchost.BeforeDecode(),
-		grpchost.Both(),
-		grpchost.Tap(),
-		grpchost.ServeHTTP(),
-	} {
+	for _, h := range grpchost.All() {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel()
 			conformance.Run(t, h)

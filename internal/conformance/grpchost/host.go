@@ -15,6 +15,11 @@ import (
 	"github.com/rpcgate/rpcgate/internal/conformance"
 )
 
+// All are the hosts of this package.
+func All() []conformance.Host {
+	return []conformance.Host{Interceptor(), BeforeDecode(), Both(), Tap(), ServeHTTP()}
+}
+
 // Interceptor is a server with grpcgate.ServerOptions.
 func Interceptor() conformance.Host {
 	h := base("grpc-go interceptor")

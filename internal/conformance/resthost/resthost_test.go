@@ -8,9 +8,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	for _, h := range []conformance.Host{
-		resthost.VanguardConnect(), resthost.VanguardGRPC(), resthost.VanguardGRPCByConnect(), resthost.Gateway(),
-	} {
+	for _, h := range resthost.All() {
 		t.Run(h.Name, func(t *testing.T) {
 			t.Parallel()
 			conformance.Run(t, h)

@@ -20,6 +20,11 @@ import (
 	"github.com/rpcgate/rpcgate/internal/memhttp"
 )
 
+// All are the hosts of this package.
+func All() []conformance.Host {
+	return []conformance.Host{VanguardConnect(), VanguardGRPC(), VanguardGRPCByConnect(), Gateway()}
+}
+
 // VanguardConnect is a Connect v1 server with connectgate.NewInterceptor, behind
 // Vanguard.
 func VanguardConnect() conformance.Host {

@@ -1,11 +1,14 @@
-package connectgate_test
+package newer
 
 import (
+	"context"
 	"net/http"
 	"testing"
 	"testing/synctest"
 
 	"connectrpc.com/connect"
+	connectv2 "connectrpc.com/connect/v2"
+	"connectrpc.com/connect/v2/connecthttp"
 	"connectrpc.com/otelconnect"
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -13,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/rpcgate/rpcgate/gate"
+	testv1connectv2 "github.com/rpcgate/rpcgate/gen/connectv2/rpcgate/test/v1/testv1connect"
 	testv1 "github.com/rpcgate/rpcgate/gen/rpcgate/test/v1"
 	"github.com/rpcgate/rpcgate/gen/rpcgate/test/v1/testv1connect"
 	"github.com/rpcgate/rpcgate/interceptor"
@@ -36,18 +40,21 @@ func observe(
 	tp := trace.NewTracerProvider(trace.WithSpanProcessor(spans))
 	reader := metric.NewManualReader()
 	mp := metric.NewMeterProvider(metric.WithReader(reader))
-	g := newGate(t, gate.WithMaxWait(0))
+	g := gate.Must(gate.New("db", 1, gate.WithMaxWait(0)))
 	s := memhttp.Start(t, handler(g, tp, mp))
 	client := testv1connect.NewEchoServiceClient(s.Client(), "http://"+memhttp.Addr)
 	call := func() error {
 		_, err := client.Unary(t.Context(), connect.NewRequest(&testv1.UnaryRequest{}))
 		return err
 	}
-	release := fill(t, g)
+	filler, err := g.TryAcquire(gate.Call{Route: "filler"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := call(); connect.CodeOf(err) != connect.CodeResourceExhausted {
 		t.Errorf("at a full gate: %v", err)
 	}
-	release()
+	filler.Release()
 	if err := call(); err != nil {
 		t.Error(err)
 	}
@@ -81,6 +88,38 @@ func observe(
 	return out
 }
 
+// echoV1 answers unary calls.
+type echoV1 struct {
+	testv1connect.UnimplementedEchoServiceHandler
+}
+
+func (echoV1) Unary(context.Context, *connect.Request[testv1.UnaryRequest]) (*connect.Response[testv1.UnaryResponse], error) {
+	return connect.NewResponse(&testv1.UnaryResponse{}), nil
+}
+
+func handlerV1(interceptors ...connect.Interceptor) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle(testv1connect.NewEchoServiceHandler(echoV1{}, connect.WithInterceptors(interceptors...)))
+	return mux
+}
+
+// echoV2 is the same in Connect v2.
+type echoV2 struct {
+	testv1connectv2.UnimplementedEchoServiceHandler
+}
+
+func (echoV2) Unary(context.Context, *testv1.UnaryRequest) (*testv1.UnaryResponse, error) {
+	return &testv1.UnaryResponse{}, nil
+}
+
+func handlerV2(interceptors ...connectv2.ServerInterceptor) http.Handler {
+	server := connectv2.NewServer(interceptors...)
+	testv1connectv2.RegisterEchoServiceHandler(server, echoV2{})
+	mux := http.NewServeMux()
+	connecthttp.Mount(mux, server)
+	return mux
+}
+
 func (o observed) check(t *testing.T, decisions ...string) {
 	t.Helper()
 	if len(o.decisions) != len(decisions) {
@@ -96,14 +135,19 @@ func (o observed) check(t *testing.T, decisions ...string) {
 	}
 }
 
+func otelconnectV1(t *testing.T, tp *trace.TracerProvider, mp *metric.MeterProvider) connect.Interceptor {
+	t.Helper()
+	tracing, err := otelconnect.NewInterceptor(otelconnect.WithTracerProvider(tp), otelconnect.WithMeterProvider(mp))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tracing
+}
+
 func TestSpanOfOtelconnectHasTheDecisionIfItIsListedFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		observe(t, func(g *gate.Gate, tp *trace.TracerProvider, mp *metric.MeterProvider) http.Handler {
-			tracing, err := otelconnect.NewInterceptor(otelconnect.WithTracerProvider(tp), otelconnect.WithMeterProvider(mp))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return handlerV1(nil, tracing, connectgate.NewInterceptor(g, interceptor.WithMeterProvider(mp)))
+			return handlerV1(otelconnectV1(t, tp, mp), connectgate.NewInterceptor(g, interceptor.WithMeterProvider(mp)))
 		}).check(t, "rejected_busy", "accepted")
 	})
 }
@@ -111,12 +155,17 @@ func TestSpanOfOtelconnectHasTheDecisionIfItIsListedFirst(t *testing.T) {
 func TestRefusalBeforeOtelconnectHasNoSpanButIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		observe(t, func(g *gate.Gate, tp *trace.TracerProvider, mp *metric.MeterProvider) http.Handler {
-			tracing, err := otelconnect.NewInterceptor(otelconnect.WithTracerProvider(tp), otelconnect.WithMeterProvider(mp))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return handlerV1(nil, connectgate.NewInterceptor(g, interceptor.WithMeterProvider(mp)), tracing)
+			return handlerV1(connectgate.NewInterceptor(g, interceptor.WithMeterProvider(mp)), otelconnectV1(t, tp, mp))
 		}).check(t, "") // the accepted call's, made after the decision
+	})
+}
+
+func TestTwoInterceptorsOnOneGateCountACallOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		observe(t, func(g *gate.Gate, tp *trace.TracerProvider, mp *metric.MeterProvider) http.Handler {
+			_ = connectgate.NewServerInterceptor(g, interceptor.WithMeterProvider(mp)) // another host of the same gate
+			return handlerV1(otelconnectV1(t, tp, mp), connectgate.NewInterceptor(g, interceptor.WithMeterProvider(mp)))
+		}).check(t, "rejected_busy", "accepted")
 	})
 }
 
@@ -127,20 +176,7 @@ func TestSpanOfOtelconnectV2HasTheDecisionIfItIsListedFirst(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return handlerV2(nil, tracing, connectgate.NewServerInterceptor(g, interceptor.WithMeterProvider(mp)))
-		}).check(t, "rejected_busy", "accepted")
-	})
-}
-
-func TestTwoInterceptorsOnOneGateCountACallOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		observe(t, func(g *gate.Gate, tp *trace.TracerProvider, mp *metric.MeterProvider) http.Handler {
-			_ = connectgate.NewServerInterceptor(g, interceptor.WithMeterProvider(mp)) // another host of the same gate
-			tracing, err := otelconnect.NewInterceptor(otelconnect.WithTracerProvider(tp), otelconnect.WithMeterProvider(mp))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return handlerV1(nil, tracing, connectgate.NewInterceptor(g, interceptor.WithMeterProvider(mp)))
+			return handlerV2(tracing, connectgate.NewServerInterceptor(g, interceptor.WithMeterProvider(mp)))
 		}).check(t, "rejected_busy", "accepted")
 	})
 }
