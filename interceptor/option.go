@@ -3,8 +3,8 @@
 //
 //	grpcgate.ServerOptions(db, interceptor.WithKeyFromRemoteIP())
 //
-// By default nothing that a client sends has an influence on its treatment, and
-// nothing about the gates is told to clients.
+// By default clients cannot influence how a gate treats them, and they learn
+// nothing about the gates.
 package interceptor
 
 import (
@@ -21,59 +21,61 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/internal/mistake"
 )
 
-// Option configures an interceptor. A constructor of one that is given options with
-// bad values panics and says what is wrong with each: that is a mistake in the
-// program. Only this package makes Options.
+// Option configures an interceptor. A constructor panics if an option is nil or has
+// a bad value, and says what is wrong with each of them. Only this package makes
+// Options.
 type Option interface{ host.Option }
 
-// Metadata is what a client sent: gRPC metadata or HTTP headers. Get returns the
-// first value of a key, whatever its case, or "".
-type Metadata = host.Metadata
+// Metadata is what a client has sent: gRPC metadata or HTTP headers.
+type Metadata interface {
+	// Get returns the first value of a key, whatever its case, or "".
+	Get(key string) string
+}
 
-// WithKeyFromRemoteIP makes the address of the caller the key of its calls, so
-// that [gate.WithKeyLimit] is fair between addresses. Behind a proxy it needs
+// WithKeyFromRemoteIP uses the caller's address as the key of its calls, so that
+// [gate.WithKeyLimit] limits each address. Behind a proxy it needs
 // [WithTrustedProxies]. By default calls have no key.
 func WithKeyFromRemoteIP() Option {
 	return host.OptionFunc(func(c *host.Config) error {
-		c.Key = func(ctx context.Context, call gate.Call, _ Metadata) string {
+		c.Key = func(ctx context.Context, call gate.Call, _ host.Metadata) string {
 			return call.Resolved(ctx).RemoteIP
 		}
 		return nil
 	})
 }
 
-// WithKeyFromHeader makes the value of a header the key of a call, cut to 128
-// characters of printable ASCII. Only use a header that clients cannot choose
-// freely, such as one that a proxy sets: who can, can have as many keys as he
-// likes. By default calls have no key.
+// WithKeyFromHeader uses the value of a header as the key of a call, cut to 128
+// characters of printable ASCII. Only use a header that clients cannot set, such as
+// one that a proxy overwrites: a client that can set it gets unlimited keys. By
+// default calls have no key.
 func WithKeyFromHeader(name string) Option {
 	return host.OptionFunc(func(c *host.Config) error {
 		if name == "" {
 			return noHeader("WithKeyFromHeader")
 		}
-		c.Key = func(_ context.Context, _ gate.Call, md Metadata) string { return md.Get(name) }
+		c.Key = func(_ context.Context, _ gate.Call, md host.Metadata) string { return md.Get(name) }
 		return nil
 	})
 }
 
-// WithKeyFunc finds the key of a call with f, for instance from what an
-// authentication interceptor further out put into the context. The key is cut
-// to 128 characters of printable ASCII; an empty one means no limit by key. f
+// WithKeyFunc finds the key of a call with f, for instance in the context, where an
+// authentication interceptor further out has put it. The key is cut to 128
+// characters of printable ASCII. A call with an empty key is not limited by key. f
 // must be safe for concurrent use.
 func WithKeyFunc(f func(ctx context.Context, call gate.Call, md Metadata) string) Option {
 	return host.OptionFunc(func(c *host.Config) error {
 		if f == nil {
 			return mistake.Nil("WithKeyFunc", "a function")
 		}
-		c.Key = f
+		c.Key = func(ctx context.Context, call gate.Call, md host.Metadata) string { return f(ctx, call, md) }
 		return nil
 	})
 }
 
-// WithPriorityFromHeader lets clients set the priority of a call by a header
-// whose value is "low", "normal" or "critical"; anything else is normal. Only
-// use it where clients are your own. A priority that the policy gives the route
-// counts more. By default the priority is the route's.
+// WithPriorityFromHeader lets clients set the priority of a call in a header, as
+// "low", "normal" or "critical". Any other value is normal. Only use it if you
+// control the clients. A priority in the rule of the route takes precedence. By
+// default a call has the priority of its route.
 func WithPriorityFromHeader(name string) Option {
 	return host.OptionFunc(func(c *host.Config) error {
 		if name == "" {
@@ -84,10 +86,9 @@ func WithPriorityFromHeader(name string) Option {
 	})
 }
 
-// WithTrustedProxies says from which peers an X-Forwarded-For header is
-// believed; the caller's address is then the last one in it that is not a
-// trusted proxy. Each is an address or a prefix, as in "10.0.0.0/8". By default
-// the header is ignored.
+// WithTrustedProxies lists the peers whose X-Forwarded-For header is trusted, as
+// addresses or prefixes such as "10.0.0.0/8". The caller's address is then the last
+// one in the header that is not a trusted proxy. By default the header is ignored.
 func WithTrustedProxies(proxies ...string) Option {
 	return host.OptionFunc(func(c *host.Config) error {
 		var errs []error
@@ -116,10 +117,10 @@ func parsePrefix(s string) (netip.Prefix, error) {
 }
 
 // WithCost finds the cost of a call, in units of the limit, from its request
-// message, which is nil where the gate comes before the message is read and for
-// streams, but for those with [gate.HoldMessage], each of whose messages is
-// weighed. Zero or less leaves the cost to the policy. By default calls cost 1,
-// or what the policy says. f must be safe for concurrent use.
+// message. The request is nil for streams and wherever the gate comes before the
+// message is read. A stream with [gate.HoldMessage] has a cost for each message. If
+// f returns zero or less, the cost is that of the route's rule. By default a call
+// costs what the rule of its route says, or 1. f must be safe for concurrent use.
 func WithCost(f func(ctx context.Context, route string, request any) int64) Option {
 	return host.OptionFunc(func(c *host.Config) error {
 		if f == nil {
@@ -135,8 +136,8 @@ func WithCost(f func(ctx context.Context, route string, request any) int64) Opti
 //
 //	interceptor.WithSize(func(m any) int64 { return int64(proto.Size(m.(proto.Message))) })
 //
-// By default the size is not known, except where a Content-Length says it
-// before the message is read. f must be safe for concurrent use.
+// By default the size is known only where the gate comes before the message is read
+// and there is a Content-Length. f must be safe for concurrent use.
 func WithSize(f func(request any) int64) Option {
 	return host.OptionFunc(func(c *host.Config) error {
 		if f == nil {
@@ -147,9 +148,9 @@ func WithSize(f func(request any) int64) Option {
 	})
 }
 
-// WithStateInDetails tells refused clients the name of the gate, its limit and
-// what is in flight, in the metadata of google.rpc.ErrorInfo. By default they
-// are not told.
+// WithStateInDetails tells refused clients the name of the gate, its limit and the
+// number of units in flight, in the metadata of google.rpc.ErrorInfo. By default
+// clients do not learn them.
 func WithStateInDetails() Option {
 	return host.OptionFunc(func(c *host.Config) error {
 		c.StateInDetails = true
@@ -157,7 +158,7 @@ func WithStateInDetails() Option {
 	})
 }
 
-// WithMeterProvider records metrics with p. The default is the global provider.
+// WithMeterProvider sets the provider for metrics. The default is the global one.
 func WithMeterProvider(p metric.MeterProvider) Option {
 	return host.OptionFunc(func(c *host.Config) error {
 		if p == nil {
@@ -168,8 +169,9 @@ func WithMeterProvider(p metric.MeterProvider) Option {
 	})
 }
 
-// WithTracerProvider makes the spans of waits with p. The default is the global
-// provider. The attributes go on the call's current span, whoever made it.
+// WithTracerProvider sets the provider for the spans of waits. The default is the
+// global one. Attributes go on the current span of the call, whichever provider it
+// comes from.
 func WithTracerProvider(p trace.TracerProvider) Option {
 	return host.OptionFunc(func(c *host.Config) error {
 		if p == nil {
@@ -180,7 +182,7 @@ func WithTracerProvider(p trace.TracerProvider) Option {
 	})
 }
 
-// WithoutTelemetry records neither span attributes nor metrics.
+// WithoutTelemetry turns off metrics, spans and span attributes.
 func WithoutTelemetry() Option {
 	return host.OptionFunc(func(c *host.Config) error {
 		c.WithoutTelemetry = true

@@ -11,8 +11,8 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
-// sentRequestID is the id of a call that a client makes: the one that it sends,
-// or else that of the call which is being handled.
+// sentRequestID returns the id of a call that a client makes: the one that it sends,
+// or that of the call being handled.
 func sentRequestID(ctx context.Context, sent string) string {
 	if sent != "" {
 		return sent
@@ -26,8 +26,8 @@ func sentRequestID(ctx context.Context, sent string) string {
 	return ""
 }
 
-// clientLease is the lease of a client's stream. It is given back by release, or
-// when the stream's context ends, after which nothing is sent or received.
+// clientLease is the lease of a client's stream. It is released by release, and when
+// the stream's context ends, after which nothing is sent or received.
 type clientLease struct {
 	lease gate.Lease
 	stop  func() bool

@@ -123,12 +123,12 @@ func eachClient(t *testing.T, test func(t *testing.T, calls func(*memhttp.Server
 	}
 }
 
-func TestClientHoldsAPlaceUntilItsCallIsOver(t *testing.T) {
+func TestClientHoldsALeaseUntilItsCallIsOver(t *testing.T) {
 	eachClient(t, func(t *testing.T, calls func(*memhttp.Server, gate.Admitter) map[string]call, route string) {
 		g := newGate(t)
 		inside := int64(0)
 		s := memhttp.Start(t, handlerV1(func(context.Context) error { inside = g.InFlight(); return nil }))
-		for range 3 { // one after the other: each gives its place back
+		for range 3 { // one after the other: each releases its lease
 			if err := calls(s, g)[route](t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -263,7 +263,7 @@ func TestClientStreamWithHoldOpeningHoldsToTheFirstResponse(t *testing.T) {
 	})
 }
 
-func TestCallerWhoLeavesAClientsGateIsCanceled(t *testing.T) {
+func TestCallerThatLeavesAClientsGateIsCanceled(t *testing.T) {
 	eachClient(t, func(t *testing.T, calls func(*memhttp.Server, gate.Admitter) map[string]call, route string) {
 		g := newGate(t)
 		s := memhttp.Start(t, handlerV1(nil))

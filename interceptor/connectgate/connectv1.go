@@ -11,39 +11,38 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
-// NewInterceptor returns an interceptor for Connect v1 that puts a in front of
-// the calls of a handler or, as a gate for a downstream, of a client. Both use
-// the limit of a, as do all others that were made with it.
+// NewInterceptor returns an interceptor for Connect v1 that puts a in front of the
+// calls of a handler, or of a client as the gate of a downstream. All interceptors
+// with the same a share its limit.
 //
-// In a handler it gates unary calls and streams. A unary call is gated after its
-// request was read and decoded: [NewMiddleware] does that before. When a stream
-// holds its place is up to the [gate.StreamMode] of its route:
+// In a handler, a unary call is gated after its request was read and decoded;
+// [NewMiddleware] gates it before. The [gate.StreamMode] of its route says when a
+// stream holds a lease:
 //
-//   - HoldStream, the default: from its beginning to its end. A stream that is
-//     refused is refused before a message of it is read.
-//   - HoldOpening: until the first response message was sent.
-//   - HoldMessage: from when a message was received until the handler asks for
-//     the next one or returns, so an idle stream holds nothing, and neither does
-//     what a handler does after it got io.EOF. A message that is refused has been
-//     read: Receive fills it in and returns the refusal. A handler that returns
-//     this error ends the stream with it. [gate.LeaseFromContext] has nothing to
-//     release in this mode.
+//   - HoldStream, the default: from its beginning to its end. A refused stream is
+//     refused before any of its messages is read.
+//   - HoldOpening: from its beginning until the first response message was sent.
+//   - HoldMessage: one lease per message, from its arrival until the handler asks
+//     for the next one or returns. An idle stream holds nothing, and neither does a
+//     handler after it got io.EOF. If a message is refused, Receive fills it in and
+//     returns the refusal as its error. The handler may return that error, which
+//     ends the stream. In a bidirectional stream it may also tell its client in a
+//     message and call Receive again. [gate.LeaseFromContext] has nothing to release
+//     in this mode.
 //
-// In a client a refused call is not sent. Its error has the code that a server
-// would have sent, with the text "client busy"; [IsLocal] tells it from a
-// server's. A handler that returns it tells its own client "server busy". A stream
-// holds its place until it has ended, be it that Receive has returned an error or
-// the one response there is, that CloseResponse was called or that its context has
-// ended. Who loses interest in a stream before that must do one of the last two,
-// or the place is lost. With HoldOpening it holds it until the first response was
-// received; HoldMessage is HoldStream there. Routes that are exempt for servers are
-// exempt for clients, too.
+// In a client, a refused call is not sent. Its error has the code that a server
+// would send, with the text "client busy". [IsLocal] tells it from a server's error.
+// If a handler returns it, its own client is told "server busy". A stream holds its
+// lease until Receive returns an error or the only response, CloseResponse is called,
+// or its context ends. If you stop using a stream earlier, call CloseResponse or
+// cancel the context, or the lease is never released. With HoldOpening a stream holds
+// its lease until the first response was received; HoldMessage means HoldStream.
+// Routes that are exempt on servers are exempt on clients, too.
 //
-// Put it before what is expensive and after what must see every call, such as
-// tracing (otelconnect), recovery or authentication: connect.WithInterceptors
-// runs what stands further left first. The interceptor is safe for concurrent
-// use. A nil a or an option with a bad value is a mistake of the program and
-// panics.
+// Put the interceptor before everything expensive, and after what must see every
+// call, such as tracing (otelconnect), recovery or authentication. The first one
+// given to connect.WithInterceptors runs first. The interceptor is safe for
+// concurrent use. NewInterceptor panics if a is nil or an option has a bad value.
 func NewInterceptor(a gate.Admitter, opts ...Option) connect.Interceptor {
 	return &interceptorV1{host: host.Must(pkg, a, opts)}
 }
@@ -69,8 +68,8 @@ func (i *interceptorV1) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		if err != nil {
 			return nil, i.refuse(ctx, unaryResponder(ctx), err)
 		}
-		// Deferred, so that a panic or a runtime.Goexit of the handler gives
-		// the lease back, too.
+		// Deferred, so that the lease is also released if the handler panics or
+		// calls runtime.Goexit.
 		defer lease.Release()
 		res, err := next(i.host.Context(ctx, lease), req)
 		if err != nil {
@@ -90,7 +89,7 @@ func (i *interceptorV1) WrapStreamingHandler(next connect.StreamingHandlerFunc) 
 		header := conn.RequestHeader()
 		call := gate.Call{
 			Route: route, RequestID: requestID(header),
-			// Identify cannot find it: the context of a stream has nothing yet to look at.
+			// Identify cannot find it in the context of a stream.
 			RemoteIP: i.host.RemoteIP(conn.Peer().Addr, header),
 		}
 		mode := i.host.StreamMode(route)
@@ -126,9 +125,9 @@ func (i *interceptorV1) unaryCall(ctx context.Context, route string, req connect
 	return call
 }
 
-// Identify finds the address of the caller. It makes the interceptor the
-// gate.Caller of its unary calls, so that only those that somebody looks at pay
-// for it. It does not look at the headers, which are the handler's by then.
+// Identify finds the address of the caller. The interceptor is the [gate.Caller] of
+// its unary calls, so that a call pays for it only if an observer or a refusal needs
+// the address. It does not use the headers, which belong to the handler by then.
 func (i *interceptorV1) Identify(ctx context.Context) (requestID, remoteIP string) {
 	if info, ok := connect.CallInfoForHandlerContext(ctx); ok {
 		remoteIP = i.host.RemoteIP(info.Peer().Addr, nil)

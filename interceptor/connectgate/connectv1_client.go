@@ -44,8 +44,8 @@ func (i *interceptorV1) WrapStreamingClient(next connect.StreamingClientFunc) co
 	}
 }
 
-// holdClient makes a connection that holds the lease. Nothing is held if making
-// it panics.
+// holdClient makes a connection that holds the lease. The lease is released if next
+// panics.
 func (i *interceptorV1) holdClient(
 	ctx context.Context, spec connect.Spec, lease gate.Lease, next connect.StreamingClientFunc,
 ) connect.StreamingClientConn {
@@ -65,7 +65,7 @@ func (i *interceptorV1) holdClient(
 	}
 }
 
-// notSent is the error of a call that a client's gate did not admit.
+// notSent returns the error of a call that a client's gate did not admit.
 func (i *interceptorV1) notSent(ctx context.Context, err error) error {
 	if r, ok := i.host.Refusal(ctx, err); ok {
 		return refusalV1(nil, r.Local(), err)
@@ -76,7 +76,7 @@ func (i *interceptorV1) notSent(ctx context.Context, err error) error {
 // clientConn is a client's stream that holds a lease.
 type clientConn struct {
 	connect.StreamingClientConn
-	first bool // the first response ends what is to be held: it is the last, or it is HoldOpening
+	first bool // the lease ends with the first response
 	lease clientLease
 }
 

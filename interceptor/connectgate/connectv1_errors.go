@@ -19,8 +19,8 @@ type responderV1 interface {
 	ResponseTrailer() http.Header
 }
 
-// unaryResponder is that of a unary call, or nil for one that did not come
-// through a handler of Connect.
+// unaryResponder returns the responder of a unary call, or nil if the call did not
+// come through a handler of Connect.
 func unaryResponder(ctx context.Context) responderV1 {
 	if info, ok := connect.CallInfoForHandlerContext(ctx); ok {
 		return info
@@ -28,10 +28,7 @@ func unaryResponder(ctx context.Context) responderV1 {
 	return nil
 }
 
-// notAdmitted is the error of a call or a message that the gate did not admit: a
-// refusal, which is not told yet; or the caller has gone; or an Admitter that is
-// none of package gate's has failed. It never is unknown, which clients take for a
-// bug of the handler.
+// notAdmitted returns the error of a call or a message that the gate did not admit.
 func (i *interceptorV1) notAdmitted(ctx context.Context, to responderV1, err error) error {
 	if r, ok := i.host.Refusal(ctx, err); ok {
 		return refusalV1(to, r, err)
@@ -39,8 +36,7 @@ func (i *interceptorV1) notAdmitted(ctx context.Context, to responderV1, err err
 	return failedV1(err)
 }
 
-// refuse is what the interceptor returns for err, with which the gate did not
-// admit the call.
+// refuse returns the interceptor's error for a call that the gate did not admit.
 func (i *interceptorV1) refuse(ctx context.Context, to responderV1, err error) error {
 	if r, ok := i.host.Refusal(ctx, err); ok {
 		return tellV1(to, refusalV1(to, r, err))
@@ -57,8 +53,8 @@ func failedV1(err error) error {
 	return connect.NewError(connect.Code(f.Code), &failed{f.Message, err})
 }
 
-// answer is what the interceptor returns for err, which comes from the handler. A
-// handler that gave the error a code of its own has decided what clients see.
+// answer returns what the interceptor makes of err, the handler's error. If the
+// handler gave it a code of its own, it stays as it is.
 func (i *interceptorV1) answer(ctx context.Context, to responderV1, err error) error {
 	if err == nil {
 		return nil
@@ -78,8 +74,9 @@ func (i *interceptorV1) answer(ctx context.Context, to responderV1, err error) e
 	return err
 }
 
-// tellV1 returns a refusal that ends the call. The error carries the delay in its
-// metadata, which Connect adds to what is there: two values would be one too many.
+// tellV1 returns a refusal that ends the call, after it has removed all other delays
+// from the response. Connect adds the metadata of the error, which has the delay, and
+// clients take only one.
 func tellV1(to responderV1, refusal error) error {
 	if to != nil {
 		c := carrierOf(to.Peer().Protocol)
@@ -89,10 +86,10 @@ func tellV1(to responderV1, refusal error) error {
 	return refusal
 }
 
-// refusalV1 makes the error of a refused call or message, and touches nothing else:
-// a message is refused while another goroutine may be sending. It is made anew each
-// time, since Connect and others may write to it. Without a responder only the
-// details say when to come back.
+// refusalV1 makes the error of a refused call or message. It does not touch the
+// response, since a message may be refused while another goroutine sends. Each error
+// is a new one, because Connect and others may change it. Without a responder only
+// the details carry the delay.
 func refusalV1(to responderV1, r refusal.Refusal, cause error) *connect.Error {
 	e := connect.NewError(connect.Code(r.Code), &refused{r, cause})
 	if to == nil {
@@ -101,7 +98,7 @@ func refusalV1(to responderV1, r refusal.Refusal, cause error) *connect.Error {
 	}
 	protocol := to.Peer().Protocol
 	if protocol == connect.ProtocolConnect {
-		// As messages: Connect sends them as JSON, too.
+		// As messages, which Connect also sends as JSON.
 		for _, m := range details.Messages(r) {
 			if d, err := connect.NewErrorDetail(m); err == nil {
 				e.AddDetail(d)

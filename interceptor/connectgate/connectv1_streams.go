@@ -7,16 +7,16 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/internal/host"
 )
 
-// openingConn gives its lease back once the first response was sent.
+// openingConn releases its lease when the first response was sent.
 type openingConn struct {
 	connect.StreamingHandlerConn
 	lease  gate.Lease
-	opened bool // only Send touches it, which must not run twice at a time
+	opened bool // only used by Send, which never runs concurrently with itself
 }
 
 func (c *openingConn) Send(msg any) error {
 	err := c.StreamingHandlerConn.Send(msg)
-	if !c.opened && msg != nil { // nil sends the headers alone
+	if !c.opened && msg != nil { // a nil message sends only the headers
 		c.opened = true
 		c.lease.Release()
 	}
@@ -28,13 +28,13 @@ type messageConn struct {
 	connect.StreamingHandlerConn
 	interceptor *interceptorV1
 	messages    *host.Messages
-	asked       bool // only Receive touches it, which must not run twice at a time
+	asked       bool // only used by Receive, which never runs concurrently with itself
 }
 
 func (c *messageConn) Receive(msg any) error {
 	if c.asked && c.Spec().StreamType&connect.StreamTypeClient == 0 {
-		// It is not the handler that asks, but Connect, which makes sure
-		// that the one request is the only one.
+		// Connect calls, not the handler, to make sure that there is only one
+		// request.
 		return c.StreamingHandlerConn.Receive(msg)
 	}
 	c.asked = true

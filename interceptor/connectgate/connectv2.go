@@ -11,13 +11,11 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
-// NewServerInterceptor returns an interceptor for the server side of Connect v2
-// that puts a in front of all calls of a server. It runs before a request is
-// read. What [NewInterceptor] says about streams, order, concurrency and mistakes
-// of the program holds here, too.
+// NewServerInterceptor returns an interceptor for Connect v2 that puts a in front of
+// all calls of a server. It runs before a request is read. The documentation of
+// [NewInterceptor] about streams, order, concurrency and panics applies to it, too.
 //
-// One Admitter may be used with both versions of Connect at a time: it has one
-// limit.
+// The same a may be used with both versions of Connect: they share its limit.
 func NewServerInterceptor(a gate.Admitter, opts ...Option) connectv2.ServerInterceptor {
 	s := &serverV2{host: host.Must(pkg, a, opts)}
 	return s.intercept
@@ -45,8 +43,8 @@ func (s *serverV2) intercept(next connectv2.ServerFunc) connectv2.ServerFunc {
 		if err != nil {
 			return s.refuse(ctx, spec, err)
 		}
-		// Deferred, so that a panic or a runtime.Goexit of the handler gives
-		// the lease back, too.
+		// Deferred, so that the lease is also released if the handler panics or
+		// calls runtime.Goexit.
 		defer lease.Release()
 		if mode == gate.HoldOpening {
 			stream = &openingStream{ServerStream: stream, lease: lease}
@@ -55,8 +53,8 @@ func (s *serverV2) intercept(next connectv2.ServerFunc) connectv2.ServerFunc {
 	}
 }
 
-// call is what the gate is told about a call, its request not read, without what
-// the options say about it, which look at the header.
+// call returns what the gate is told about a call whose request has not been read,
+// without what the options say, and the header that the options look at.
 func (s *serverV2) call(ctx context.Context, spec connectv2.Spec) (gate.Call, *connectv2.Header) {
 	call := gate.Call{
 		Route:        spec.Procedure,
@@ -64,7 +62,7 @@ func (s *serverV2) call(ctx context.Context, spec connectv2.Spec) (gate.Call, *c
 	}
 	info, ok := connectv2.CallInfoForServerContext(ctx)
 	if !ok {
-		return call, nil // which is a Header without values
+		return call, nil // a nil Header has no values
 	}
 	header := info.RequestHeader()
 	call.RequestID = host.RequestID(header.Get(refusal.RequestIDHeader))
@@ -73,7 +71,7 @@ func (s *serverV2) call(ctx context.Context, spec connectv2.Spec) (gate.Call, *c
 	} else {
 		call.Caller = s
 	}
-	if info.Protocol == protocolConnect { // gRPC's clients do not say it
+	if info.Protocol == protocolConnect { // gRPC clients do not send a length
 		call.Size = contentLength(header)
 	}
 	return call, header
@@ -91,9 +89,9 @@ func contentLength(header *connectv2.Header) int64 {
 	return max(size, 0)
 }
 
-// Identify finds the address of the caller. It makes the server the gate.Caller
-// of its calls, so that only those that somebody looks at pay for it. It does not
-// look at the headers, which are the handler's by then.
+// Identify finds the address of the caller. The server is the [gate.Caller] of its
+// calls, so that a call pays for it only if an observer or a refusal needs the
+// address. It does not use the headers, which belong to the handler by then.
 func (s *serverV2) Identify(ctx context.Context) (requestID, remoteIP string) {
 	if info, ok := connectv2.CallInfoForServerContext(ctx); ok {
 		remoteIP = s.host.RemoteIP(info.PeerAddr, nil)
@@ -101,11 +99,11 @@ func (s *serverV2) Identify(ctx context.Context) (requestID, remoteIP string) {
 	return "", remoteIP
 }
 
-// openingStream gives its lease back once the first response was sent.
+// openingStream releases its lease when the first response was sent.
 type openingStream struct {
 	connectv2.ServerStream
 	lease  gate.Lease
-	opened bool // only Send touches it, which must not run twice at a time
+	opened bool // only used by Send, which never runs concurrently with itself
 }
 
 func (s *openingStream) Send(msg any) error {

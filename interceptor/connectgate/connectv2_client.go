@@ -12,18 +12,18 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
-// NewClientInterceptor returns an interceptor for the client side of Connect v2:
-// a gate for a downstream. A refused call is not sent. Its error has the code
-// that a server would have sent; [IsLocal] tells it from a server's.
+// NewClientInterceptor returns an interceptor for clients of Connect v2, as the gate
+// of a downstream. A refused call is not sent. Its error has the code that a server
+// would send. [IsLocal] tells it from a server's error.
 //
-// A call holds its place until it has ended, be it that Receive has returned an
-// error or the one response there is, that Close was called or that its context
-// has ended. Who loses interest in a stream before that must do one of the last
-// two, or the place is lost. With the [gate.StreamMode] HoldOpening a stream holds it
-// until the first response was received; HoldMessage is HoldStream here.
+// A call holds its lease until Receive returns an error or the only response, Close
+// is called, or its context ends. If you stop using a stream earlier, call Close or
+// cancel the context, or the lease is never released. With the [gate.StreamMode]
+// HoldOpening a stream holds its lease until the first response was received;
+// HoldMessage means HoldStream here.
 //
-// The interceptor is safe for concurrent use. A nil a or an option with a bad
-// value is a mistake of the program and panics.
+// The interceptor is safe for concurrent use. NewClientInterceptor panics if a is nil
+// or an option has a bad value.
 func NewClientInterceptor(a gate.Admitter, opts ...Option) connectv2.ClientInterceptor {
 	c := &clientV2{host: host.Must(pkg, a, opts)}
 	return c.intercept
@@ -53,7 +53,7 @@ func (c *clientV2) intercept(next connectv2.ClientFunc) connectv2.ClientFunc {
 		}
 		held = true
 		if spec.StreamType == connectv2.StreamTypeUnary {
-			ctx = context.Background() // Connect itself closes the stream, whatever happens
+			ctx = context.Background() // Connect itself closes the stream in any case
 		}
 		return &clientStream{
 			ClientStream: stream,
@@ -75,7 +75,7 @@ func (c *clientV2) call(ctx context.Context, spec connectv2.Spec) gate.Call {
 	return call
 }
 
-// notSent is the error of a call that the gate did not admit.
+// notSent returns the error of a call that the gate did not admit.
 func (c *clientV2) notSent(ctx context.Context, err error) error {
 	if r, ok := c.host.Refusal(ctx, err); ok {
 		return refusalV2(r.Local(), false, err)
@@ -86,7 +86,7 @@ func (c *clientV2) notSent(ctx context.Context, err error) error {
 // clientStream is a client's call that holds a lease.
 type clientStream struct {
 	connectv2.ClientStream
-	first bool // the first response ends what is to be held: it is the last, or it is HoldOpening
+	first bool // the lease ends with the first response
 	lease clientLease
 }
 
@@ -102,8 +102,8 @@ func (s *clientStream) CloseSend() error {
 	return s.sent(s.ClientStream.CloseSend())
 }
 
-// sent gives the lease back if err says that the call has failed. io.EOF says
-// that the server's answer is still to be received.
+// sent releases the lease if err says that the call has failed. io.EOF only says that
+// the server's answer can be received.
 func (s *clientStream) sent(err error) error {
 	if err != nil && !errors.Is(err, io.EOF) {
 		s.lease.release()

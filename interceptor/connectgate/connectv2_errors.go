@@ -10,9 +10,8 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal/details"
 )
 
-// notAdmitted is the error of a call or a message that the gate did not admit: a
-// refusal, which is not told yet; or the caller has gone; or an Admitter that is
-// none of package gate's has failed.
+// notAdmitted returns the error of a call or a message that the gate did not admit.
+// If it is a refusal, the response does not carry its delay yet.
 func (s *serverV2) notAdmitted(ctx context.Context, err error) error {
 	if r, ok := s.host.Refusal(ctx, err); ok {
 		return s.refusal(ctx, r, err)
@@ -20,8 +19,7 @@ func (s *serverV2) notAdmitted(ctx context.Context, err error) error {
 	return failedV2(err)
 }
 
-// refuse is what the interceptor returns for err, with which the gate did not
-// admit the call.
+// refuse returns the interceptor's error for a call that the gate did not admit.
 func (s *serverV2) refuse(ctx context.Context, spec connectv2.Spec, err error) error {
 	if r, ok := s.host.Refusal(ctx, err); ok {
 		return tellV2(ctx, spec, r, s.refusal(ctx, r, err))
@@ -38,8 +36,8 @@ func failedV2(err error) error {
 	return connectv2.NewError(connectv2.Code(f.Code), f.Message).WithCause(err)
 }
 
-// answer is what the interceptor returns for err, which comes from the handler. A
-// handler that gave the error a code of its own has decided what clients see.
+// answer returns what the interceptor makes of err, the handler's error. If the
+// handler gave it a code of its own, it stays as it is.
 func (s *serverV2) answer(ctx context.Context, spec connectv2.Spec, err error) error {
 	if err == nil {
 		return nil
@@ -59,8 +57,8 @@ func (s *serverV2) answer(ctx context.Context, spec connectv2.Spec, err error) e
 	return err
 }
 
-// refusalV2 makes the error of a refused call. asJSON says that Connect will send
-// its details as JSON, too, which is prepared: it would unmarshal them for that.
+// refusalV2 makes the error of a refused call. With asJSON it prepares the JSON of the
+// details, for which Connect would have to unmarshal them.
 func refusalV2(r refusal.Refusal, asJSON bool, cause error) *connectv2.Error {
 	e := connectv2.NewError(connectv2.Code(r.Code), r.Message()).WithCause(&refused{r, cause})
 	for k, packed := range details.Packed(r) {
@@ -73,15 +71,15 @@ func refusalV2(r refusal.Refusal, asJSON bool, cause error) *connectv2.Error {
 	return e
 }
 
-// refusal makes the error of a refused call or message, and touches nothing else: a
-// message is refused while another goroutine may be sending.
+// refusal makes the error of a refused call or message. It does not touch the
+// response, since a message may be refused while another goroutine sends.
 func (s *serverV2) refusal(ctx context.Context, r refusal.Refusal, cause error) error {
 	info, ok := connectv2.CallInfoForServerContext(ctx)
 	return refusalV2(r, ok && info.Protocol == protocolConnect, cause)
 }
 
-// tellV2 returns err, the error of a refusal that ends the call. It sets the
-// header, or trailer, that says when to come back, since errors of v2 have none.
+// tellV2 sets the header or trailer with the delay of a refusal that ends the call,
+// since errors of v2 have no metadata, and returns err, its error.
 func tellV2(ctx context.Context, spec connectv2.Spec, r refusal.Refusal, err error) error {
 	info, ok := connectv2.CallInfoForServerContext(ctx)
 	if !ok {

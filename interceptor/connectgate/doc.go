@@ -10,29 +10,29 @@
 //	// Connect v2
 //	server := connectv2.NewServer(connectgate.NewServerInterceptor(db))
 //
-//	// Either of them, before a request is read, and with it all retries of gRPC clients
+//	// Either version: before a request is read, and so that gRPC clients retry
 //	mux.Handle(path, connectgate.NewMiddleware(db)(handler))
 //	http.ListenAndServe(addr, connectgate.TrailersOnly(mux))
 //
-// A refused client gets resource_exhausted, or unavailable, with
-// google.rpc.RetryInfo, ErrorInfo and RequestInfo. On the Connect protocol that
-// is HTTP 429 or 503 with a Retry-After header, for streams the end of the
-// stream with Retry-After in its metadata. On gRPC and gRPC-Web it is a status
-// with the trailer grpc-retry-pushback-ms, which gRPC clients with a retry
-// policy obey if the server is wrapped in [TrailersOnly].
+// A refused client gets resource_exhausted or unavailable with the details
+// google.rpc.RetryInfo, ErrorInfo and RequestInfo. In the Connect protocol that is
+// HTTP 429 or 503 with a Retry-After header, for streams an end of the stream with
+// Retry-After in its metadata. In gRPC and gRPC-Web it is a status with the trailer
+// grpc-retry-pushback-ms. gRPC clients with a retry policy obey the trailer if the
+// server is wrapped in [TrailersOnly].
 //
-// A v1 interceptor runs after a unary request was read and decoded, a v2
-// interceptor and [NewMiddleware] run before that.
+// A v1 interceptor runs after a unary request was read and decoded. A v2 interceptor
+// and [NewMiddleware] run before that.
 //
-// Health checks and reflection are exempt unless a [gate.Policy] says otherwise.
-// Handlers find their lease with [gate.LeaseFromContext] and may release it
-// early. A *[gate.Rejection] that a handler returns, from a gate of its own, is
-// told to the client in the same way as one of the interceptor's.
+// Health checks and reflection are exempt unless a rule of a [gate.Policy] says
+// otherwise. A handler finds its lease with [gate.LeaseFromContext] and may release
+// it early. If a handler returns the *[gate.Rejection] of a gate of its own, the
+// client is refused as if the interceptor had done it.
 package connectgate
 
 import "github.com/rpcgate/rpcgate/interceptor"
 
-// Option configures what this package makes; see package interceptor.
+// Option configures an interceptor or middleware; see package interceptor.
 type Option = interceptor.Option
 
 const pkg = "connectgate"

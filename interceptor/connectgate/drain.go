@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// What is read of the body of a refused request, at most.
+// Limits for reading the body of a refused request.
 const (
 	maxDrained = 16 << 10
 	drainTime  = 10 * time.Millisecond
 )
 
-// drain takes in what is on its way of the body of a refused request, over HTTP/2,
-// before the response ends. Otherwise net/http resets the stream: first with
-// NO_ERROR, which some clients take for a failure though they must not (RFC 9113,
-// section 8.1; curl 7.88), and with STREAM_CLOSED when the rest of the body comes,
-// which nginx 1.22 takes for the answer to the next call on the connection, and
-// sends 502. A client that keeps its side of a stream open is not waited for long.
+// drain reads what the client is still sending of the body of a refused request, over
+// HTTP/2, before the response ends. Otherwise net/http resets the stream, first with
+// NO_ERROR, which some clients take for a failure although they must not (RFC 9113,
+// section 8.1; curl 7.88), then with STREAM_CLOSED when the rest of the body arrives.
+// nginx 1.22 takes that for the answer to the next call on the connection and sends
+// 502. If a client keeps its side of the stream open, drain gives up after drainTime.
 func drain(w http.ResponseWriter, r *http.Request) {
 	if !drainable(r) {
 		return
@@ -33,15 +33,15 @@ func drainable(r *http.Request) bool {
 	return r.ProtoMajor == 2 && r.ContentLength != 0 && r.ContentLength <= maxDrained
 }
 
-// drainedBody is the body of a call that may yet be refused by its handler, which
-// closes it at the end, and after that nothing can be drained.
+// drainedBody is the body of a call that its handler may still refuse. The handler
+// closes it at the end, and then it cannot be drained any more. So Close drains it.
 type drainedBody struct {
 	io.ReadCloser
 	held *heldWriter
 
-	// reading is held to read. grpc-go reads on one goroutine and closes on
-	// another, and of two that wait to read, net/http's body wakes only one. It
-	// is a channel and no mutex so that time goes on in a synctest bubble.
+	// reading is a lock for Read: grpc-go reads on one goroutine and closes on
+	// another, and net/http's body wakes only one of two goroutines that wait to
+	// read. A mutex would stop the time of a synctest bubble.
 	reading chan struct{}
 	ended   atomic.Bool
 }
@@ -60,10 +60,10 @@ func (b *drainedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close closes the body, once it is drained if the call has been refused, or
-// whatever else has ended it before a message was sent. Like Read, it may be called
-// on any goroutine, and what handlers have put around the body calls it holding
-// their locks: so it asks nobody but the body itself for what is left.
+// Close drains the body if no message was sent, as after a refusal, and closes it.
+// Like Read, it may be called on any goroutine. Wrappers that handlers have put around
+// the body may hold their locks when they call it, so it reads the body itself and not
+// through them.
 func (b *drainedBody) Close() error {
 	if b.ended.Load() {
 		return b.ReadCloser.Close()
@@ -80,14 +80,14 @@ func (b *drainedBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// closeUnread closes the body that a transcoder feeds, and that is not drained, when
-// nobody reads it any more: Vanguard 0.4 holds a lock while it waits for the client's
-// next message, and needs it to close.
+// closeUnread closes, without draining it, the body of a transcoder. It waits until
+// nothing reads the body: Vanguard 0.4 holds a lock while it waits for the client's
+// next message, and takes the same lock to close.
 func (b *drainedBody) closeUnread() error {
 	select {
 	case b.reading <- struct{}{}:
 		defer func() { <-b.reading }()
-	case <-time.After(2 * drainTime): // its reading has nothing to do with the deadline
+	case <-time.After(2 * drainTime): // the deadline does not end this reading
 	}
 	return b.ReadCloser.Close()
 }

@@ -158,9 +158,9 @@ func TestBodyThatIsDrainedWhenAMessageIsSentIsClosed(t *testing.T) {
 	})
 }
 
-// TestNobodyUsesTheWriterWhenTheHandlerHasReturned has somebody else close the body, as the transport of a reverse proxy
+// TestWriterIsNotUsedAfterTheHandlerHasReturned has somebody else close the body, as the transport of a reverse proxy
 // does, just before and after the handler returns or panics.
-func TestNobodyUsesTheWriterWhenTheHandlerHasReturned(t *testing.T) {
+func TestWriterIsNotUsedAfterTheHandlerHasReturned(t *testing.T) {
 	for name, end := range map[string]func(){
 		"return": func() {},
 		"panic":  func() { panic(http.ErrAbortHandler) },

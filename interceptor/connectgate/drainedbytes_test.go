@@ -110,9 +110,9 @@ func TestBodyThatWasReadToItsEndIsJustClosed(t *testing.T) {
 	}
 }
 
-// TestTranscodedBodyThatKnowsNoDeadlineIsClosedAllTheSame has a transcoder that feeds the body from memory: only Close
+// TestTranscodedBodyWithoutDeadlinesIsClosedToo has a transcoder that feeds the body from memory: only Close
 // ends a Read.
-func TestTranscodedBodyThatKnowsNoDeadlineIsClosedAllTheSame(t *testing.T) {
+func TestTranscodedBodyWithoutDeadlinesIsClosedToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		read := make(chan error, 1)
 		h := connectgate.Transcoded(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -77,7 +77,7 @@ func ExampleNewServerInterceptor() {
 	// Output: hello <nil>
 }
 
-// A budget for a downstream: a call that finds it used up is not sent.
+// A gate in front of a downstream: a call that it refuses is not sent.
 func ExampleIsLocal() {
 	pricing := gate.Must(gate.New("pricing", 1, gate.WithMaxWait(0)))
 	client := testv1connect.NewEchoServiceClient(http.DefaultClient, "http://pricing.test",

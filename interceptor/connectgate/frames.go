@@ -12,11 +12,11 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal/details"
 )
 
-// sizeOfJSON is enough for a refusal whose request has an id of usual length.
+// sizeOfJSON is enough for a refusal with a request id of usual length.
 const sizeOfJSON = 768
 
-// writeRefusal answers a request with a refusal, in the framing of its protocol.
-// What it returns is the error of the write: the client has gone.
+// writeRefusal answers a request with a refusal, in the framing of its protocol. Its
+// error is that of the write: the client has gone.
 func writeRefusal(w http.ResponseWriter, r *http.Request, as wire, refused refusal.Refusal) error {
 	switch as {
 	case wireGRPC, wireGRPCWeb:
@@ -39,8 +39,7 @@ func writeRefusal(w http.ResponseWriter, r *http.Request, as wire, refused refus
 	}
 }
 
-// writeFailure answers a request that was not admitted, but not refused either:
-// the caller has gone, or an Admitter that is none of package gate's has failed.
+// writeFailure answers a request that was not admitted for another reason.
 func writeFailure(w http.ResponseWriter, r *http.Request, as wire, err error) error {
 	f := refusal.FailureOf(err)
 	body := func(b []byte) []byte {
@@ -80,8 +79,8 @@ func writeEndOfStream(w http.ResponseWriter, r *http.Request, end []byte) error 
 	return err
 }
 
-// writeStatus writes a status of gRPC or gRPC-Web as headers without a body,
-// "Trailers-Only": gRPC's clients retry nothing else.
+// writeStatus writes a status of gRPC or gRPC-Web as headers without a body
+// ("Trailers-Only"), the only form that gRPC clients retry.
 func writeStatus(w http.ResponseWriter, r *http.Request, as wire, code uint32, message string) error {
 	h, values := w.Header(), []string{
 		mediaType(first(r.Header, "Content-Type")),
@@ -92,7 +91,7 @@ func writeStatus(w http.ResponseWriter, r *http.Request, as wire, code uint32, m
 	h["Grpc-Status"] = values[1:2:2]
 	h["Grpc-Message"] = values[2:3:3]
 	if as == wireGRPC && r.ProtoMajor == 2 {
-		h["Content-Length"] = nil // which net/http would add
+		h["Content-Length"] = nil // otherwise net/http adds it
 	}
 	w.WriteHeader(http.StatusOK)
 	return nil

@@ -110,7 +110,7 @@ func TestOuterInterceptorsFindTheRejection(t *testing.T) {
 	})
 }
 
-func TestTwoGatesOneAfterTheOtherTellTheClientOnce(t *testing.T) {
+func TestTwoGatesInARowTellTheClientOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		outer, inner := newGate(t), newGate(t)
 		defer fill(t, inner)()

@@ -172,7 +172,7 @@ func handlerV2(w work, interceptors ...connectv2.ServerInterceptor) http.Handler
 	return mux
 }
 
-// newGate makes a gate of one place, without waiting and with a delay of 1.5 s if
+// newGate makes a gate with a limit of 1, without waiting and with a delay of 1.5 s if
 // the options do not say otherwise. It must be empty at the end of the test.
 func newGate(t testing.TB, opts ...gate.Option) *gate.Gate {
 	t.Helper()
@@ -191,7 +191,7 @@ func newGate(t testing.TB, opts ...gate.Option) *gate.Gate {
 	return g
 }
 
-// fill takes the place of the gate until the returned function is called.
+// fill takes the unit of the gate until the returned function is called.
 func fill(t testing.TB, g *gate.Gate) (release func()) {
 	t.Helper()
 	lease, err := g.TryAcquire(gate.Call{Route: "filler"})

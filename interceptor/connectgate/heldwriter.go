@@ -15,21 +15,20 @@ const (
 	grpcStatusKey = "Grpc-Status"
 )
 
-// heldWriter holds the headers of a response back until a message follows, or
-// the handler wants them sent ahead. See [TrailersOnly].
+// heldWriter holds back the headers of a response until a message follows or the
+// handler flushes them. See [TrailersOnly].
 type heldWriter struct {
 	http.ResponseWriter
-	retryAfter bool // is told, too; see Transcoded
+	retryAfter bool // add a Retry-After; see Transcoded
 
-	// sent says that nothing is held any more, over that the handler has returned.
-	// Only the handler's goroutine changes them, with the lock; others look at them
-	// with the lock.
+	// sent means that nothing is held any more, over that the handler has returned.
+	// Only the handler's goroutine writes them, under the lock. Other goroutines
+	// read them under the lock.
 	sent, over bool
 	lock       sync.Mutex
 
-	// committed are the headers as they were when the handler was done with
-	// them: it has called WriteHeader, or Flush (flush). What it sets after
-	// that are trailers.
+	// committed are the headers as they were when the handler called WriteHeader,
+	// or Flush, which sets flush. What it sets afterwards are trailers.
 	committed http.Header
 	flush     bool
 }
@@ -37,13 +36,13 @@ type heldWriter struct {
 // Unwrap is for [http.ResponseController].
 func (w *heldWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// WriteHeader holds a 200, since an error may follow. Another status is that of a
-// response that is none of gRPC's, or of one before the response.
+// WriteHeader holds back a 200, since an error may follow. Responses with another
+// status are not gRPC's, or come before the response.
 func (w *heldWriter) WriteHeader(status int) {
 	switch {
 	case w.sent || status < http.StatusOK:
 		w.ResponseWriter.WriteHeader(status)
-	case w.committed != nil: // the first one counts
+	case w.committed != nil: // only the first status counts
 	case status == http.StatusOK:
 		w.committed = w.Header().Clone()
 	default:
@@ -64,8 +63,8 @@ func (w *heldWriter) setOver() {
 	w.lock.Unlock()
 }
 
-// hurryReads is hurry while nothing is sent yet. Unlike the rest it may be called
-// on any goroutine, also when the handler has returned.
+// hurryReads is hurry as long as nothing was sent. Unlike other methods it may be
+// called on any goroutine, and after the handler has returned.
 func (w *heldWriter) hurryReads() (stop func(), ok bool) {
 	w.lock.Lock()
 	sent := w.sent
@@ -76,8 +75,8 @@ func (w *heldWriter) hurryReads() (stop func(), ok bool) {
 	return hurry(w.ResponseWriter, w.setReadDeadline)
 }
 
-// setReadDeadline fails when the handler has returned: the writer of net/http must
-// not be used any more, and crashes.
+// setReadDeadline fails when the handler has returned: then the writer of net/http
+// must not be used any more, and would crash.
 func (w *heldWriter) setReadDeadline(t time.Time) error {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -87,7 +86,7 @@ func (w *heldWriter) setReadDeadline(t time.Time) error {
 	return http.NewResponseController(w.ResponseWriter).SetReadDeadline(t)
 }
 
-// Write sends a message, and before it the headers.
+// Write sends the headers, if they are held back, and a message.
 func (w *heldWriter) Write(b []byte) (int, error) {
 	w.send()
 	return w.ResponseWriter.Write(b)
@@ -96,9 +95,9 @@ func (w *heldWriter) Write(b []byte) (int, error) {
 // Flush is FlushError for [http.Flusher].
 func (w *heldWriter) Flush() { _ = w.FlushError() }
 
-// FlushError sends the headers ahead. But a Flush without a WriteHeader, at a time
-// when trailers were set or announced, is how Connect ends a call, and how grpc-go
-// parts the trailers from the headers: that is held.
+// FlushError sends the headers. It holds them back, however, if there are trailers
+// and no WriteHeader came first: that is how Connect ends a call, and how grpc-go
+// separates the trailers from the headers.
 func (w *heldWriter) FlushError() error {
 	if !w.sent && w.committed == nil && hasTrailers(w.Header()) {
 		w.committed, w.flush = w.Header().Clone(), true
@@ -108,7 +107,8 @@ func (w *heldWriter) FlushError() error {
 	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 
-// send ends the holding: what the handler is done with is written as it was then.
+// send writes the headers that were held back, as they were when the handler was done
+// with them.
 func (w *heldWriter) send() {
 	if w.sent {
 		return
@@ -127,9 +127,9 @@ func (w *heldWriter) send() {
 	replace(h, now)
 }
 
-// finish is for when the handler has returned. If the call has ended with an
-// error, and no message was sent, the trailers become headers: net/http ends the
-// stream with these if nothing else is left to be sent.
+// finish ends the response when the handler has returned. If the call has ended with
+// an error and no message was sent, the trailers become headers: then net/http has
+// nothing else to send and ends the stream with them.
 func (w *heldWriter) finish() {
 	if w.sent {
 		return
@@ -141,8 +141,8 @@ func (w *heldWriter) finish() {
 	}
 	trailers := trailersOf(headers, h)
 	status := first(trailers, grpcStatusKey)
-	// Who has set response headers of his own, and does not say when to retry,
-	// gets them apart from the trailers, as clients of a grpc-go server do.
+	// If the handler has set headers of its own, and no pushback, headers and
+	// trailers are sent apart, as grpc-go does.
 	told := len(trailers[refusal.PushbackHeader]) > 0
 	if status == "" || status == "0" || !told && hasOwnHeaders(headers, trailers) {
 		w.send()
@@ -160,7 +160,7 @@ func (w *heldWriter) finish() {
 	}
 	for key, values := range trailers {
 		if strings.HasPrefix(key, "Grpc-") {
-			headers[key] = values // one of each: two pushbacks are none
+			headers[key] = values // not appended: clients obey only a single pushback
 		} else {
 			headers[key] = append(headers[key], values...)
 		}
@@ -170,14 +170,14 @@ func (w *heldWriter) finish() {
 			headers[refusal.RetryAfterHeader] = []string{seconds}
 		}
 	}
-	headers["Content-Length"] = nil // which net/http would add
+	headers["Content-Length"] = nil // otherwise net/http adds it
 	replace(h, headers)
 	w.setSent()
 	w.ResponseWriter.WriteHeader(http.StatusOK)
 }
 
-// trailersOf finds the trailers that net/http would send: those of h that headers
-// announces, and those that are marked.
+// trailersOf returns the trailers that net/http would send: those of h that headers
+// announces, and those with http.TrailerPrefix.
 func trailersOf(headers, h http.Header) http.Header {
 	trailers := make(http.Header)
 	for _, names := range headers[trailerKey] {
@@ -210,7 +210,7 @@ func hasTrailers(h http.Header) bool {
 	return false
 }
 
-// validTrailer reports whether net/http lets a trailer pass.
+// validTrailer reports whether net/http sends a trailer of this name.
 func validTrailer(key string) bool {
 	switch key {
 	case "Authorization", "Cache-Control", "Connection", "Content-Encoding", "Content-Length", "Content-Range",
@@ -223,21 +223,21 @@ func validTrailer(key string) bool {
 	}
 }
 
-// replace gives the map h the contents of another.
+// replace gives the map h the contents of with.
 func replace(h, with http.Header) {
 	clear(h)
 	maps.Copy(h, with)
 }
 
-// unflushable hides the Flush of a heldWriter around a writer that has none:
-// Connect and grpc-go look for it.
+// unflushable hides the Flush of a heldWriter from Connect and grpc-go, if the writer
+// underneath has none.
 type unflushable struct{ http.ResponseWriter }
 
 // Unwrap is for [http.ResponseController].
 func (w unflushable) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// hasOwnHeaders reports whether there are headers that the protocol does not set
-// by itself and that are no trailers.
+// hasOwnHeaders reports whether the handler has set headers that are not part of the
+// protocol.
 func hasOwnHeaders(headers, trailers http.Header) bool {
 	for key := range headers {
 		switch {

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// hurry makes reading the request of w fail in drainTime, and reports whether it
-// will: if not, that might take for ever. set is the SetReadDeadline of w. It may be
-// called until stop has returned.
+// hurry makes reads of w's request fail after drainTime, and reports whether that
+// works: if not, a read might block for ever. set is the SetReadDeadline of w. hurry
+// may call it until stop has returned.
 func hurry(w http.ResponseWriter, set func(time.Time) error) (stop func(), ok bool) {
 	if !hasDeadlines(w) {
 		return func() {}, set(time.Now().Add(drainTime)) == nil
 	}
-	// Mostly the body is there and is read at once. To set a deadline takes a
-	// message to the goroutine that serves the connection, so it waits until the
-	// deadline has passed.
+	// Usually the body has arrived and is read at once. Setting a deadline sends a
+	// message to the goroutine that serves the connection. So the deadline is set
+	// only when it has passed.
 	done := make(chan struct{})
 	late := time.AfterFunc(drainTime, func() {
 		defer close(done)
@@ -28,8 +28,9 @@ func hurry(w http.ResponseWriter, set func(time.Time) error) (stop func(), ok bo
 	}, true
 }
 
-// hasDeadlines reports whether w is known to have deadlines for reading without
-// being asked to set one: http.ResponseController finds a writer of net/http's own.
+// hasDeadlines reports whether w certainly has read deadlines: that is so if
+// http.ResponseController would find a writer of net/http itself. Other writers must
+// be asked to set one.
 func hasDeadlines(w http.ResponseWriter) bool {
 	for w != nil {
 		if _, ok := w.(interface{ SetReadDeadline(time.Time) error }); ok {

@@ -11,44 +11,46 @@ import (
 )
 
 // NewMiddleware returns net/http middleware that puts a in front of the calls that
-// Connect handlers serve, of either version: of the Connect, gRPC and gRPC-Web
+// Connect handlers of either version serve, in the Connect, gRPC and gRPC-Web
 // protocols.
 //
 //	mux.Handle(path, connectgate.NewMiddleware(db)(handler))
 //
-// A call is gated before its body is read, so that one that waits holds no
-// memory but its headers, and its refusal costs little more than these; over HTTP/2
-// a body of up to 16 KiB is still taken in and thrown away. It holds its place until
-// the handler has returned, which is after it has written the response. The wait is
-// bounded by the deadline that the client has sent, as in an interceptor. Refusals
-// are framed for the protocol of the call; those of gRPC are sent in a form that
-// clients retry, without [TrailersOnly].
+// A call is gated before its body is read. So a waiting call holds only its headers
+// in memory, and a refusal costs little more than reading them; over HTTP/2 a body of
+// up to 16 KiB is read and discarded. A call holds its lease until the handler has
+// returned, which is after it has written the response. The client's deadline bounds
+// the wait, as in an interceptor. Refusals are framed for the protocol of the call.
+// gRPC clients retry them even without [TrailersOnly].
 //
-// Calls are told from other requests by what can be seen of them: a POST with a
-// content type of one of the protocols ("application/json" and
-// "application/proto" are Connect's for unary calls; other types below
-// "application/" are if there is a Connect-Protocol-Version header, or if the path
-// is that of a method that the program knows from a .proto file), or a GET with the parameters "encoding" and
-// "message"; and a path whose last two parts are a service and a method, which
-// make the route. All other requests pass. A POST of JSON to something else looks
-// like a call, so put the middleware around RPC handlers, not around a whole
-// site. Behind Vanguard, which turns REST into RPCs, put it around the service,
-// not around Vanguard.
+// These requests are calls, if the last two parts of their path, which make the
+// route, can be a service and a method:
 //
-// Streams hold their place as [gate.StreamMode] says, with two differences: with
-// HoldOpening any gRPC call gives it back when the first bytes of the response
-// were written, as unary calls look like streams there; and with HoldMessage
-// streams and gRPC calls pass, since only an interceptor sees messages: use one
-// of the same Admitter.
+//   - a POST whose content type is one of the protocols', "application/json" and
+//     "application/proto" included;
+//   - a POST with another content type that begins with "application/", if it has a
+//     Connect-Protocol-Version header or if the program knows the method from a
+//     .proto file;
+//   - a GET with the parameters "encoding" and "message".
 //
-// An interceptor further in that has the same Admitter does not gate a call
-// again, so both may be installed; it is needed to tell clients of a
-// *[gate.Rejection] that a handler returns. What runs further in has no part in
-// calls that are refused here: authentication and logging by interceptors, or the
-// spans of otelconnect. Options that look at the request message get nil.
+// All other requests pass. A POST of JSON to something else looks like a call, so put
+// the middleware around RPC handlers, not around a whole site. With Vanguard, which
+// turns REST into RPCs, put it around the service, not around Vanguard.
 //
-// The middleware is safe for concurrent use. A nil a or an option with a bad
-// value is a mistake of the program and panics.
+// Streams hold their leases as [gate.StreamMode] says, with two differences. With
+// HoldOpening every gRPC call, even a unary one, releases its lease when the first
+// bytes of the response were written, because unary calls look like streams there.
+// With HoldMessage streams and gRPC calls pass, because only an interceptor sees
+// messages: install one with the same a.
+//
+// An interceptor further in with the same a does not gate a call again, so both may
+// be installed. Without it, clients are not refused properly if a handler returns a
+// *[gate.Rejection]. Interceptors do not see the calls that are refused here, so
+// there is no authentication, log or span of otelconnect for them. Options that look
+// at the request message get nil.
+//
+// The middleware is safe for concurrent use. It panics if a or the handler is nil or
+// an option has a bad value.
 func NewMiddleware(a gate.Admitter, opts ...Option) func(http.Handler) http.Handler {
 	m := &middleware{host: host.Must(pkg, a, opts)}
 	return func(next http.Handler) http.Handler {
@@ -87,11 +89,11 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 		m.refuse(w, r, as, waiting, err)
 		return
 	}
-	// Deferred, so that a panic of the handler gives the lease back, too.
+	// Deferred, so that the lease is also released if the handler panics.
 	defer lease.Release()
 	ctx := r.Context()
 	if deadline, ok := waiting.Deadline(); ok && lease.Waited() > 0 {
-		// Connect takes the client's timeout to begin when the handler does.
+		// For Connect, the client's timeout begins when the handler does.
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, deadline)
 		defer cancel()
@@ -102,7 +104,7 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 	next.ServeHTTP(w, r.WithContext(m.host.Context(ctx, lease)))
 }
 
-// call is what the gate is told about a request that was not read yet.
+// call returns what the gate is told about a request whose body has not been read.
 func (m *middleware) call(ctx context.Context, r *http.Request, route string) gate.Call {
 	call := gate.Call{
 		Route:        route,
@@ -115,8 +117,8 @@ func (m *middleware) call(ctx context.Context, r *http.Request, route string) ga
 	return call
 }
 
-// refuse answers a request that was not admitted. If the answer cannot be
-// written the client has gone, and nobody is left to be told.
+// refuse answers a request that was not admitted. If it cannot write the answer, the
+// client has gone.
 func (m *middleware) refuse(w http.ResponseWriter, r *http.Request, as wire, waiting context.Context, err error) {
 	if refused, ok := m.host.Refusal(waiting, err); ok {
 		_ = writeRefusal(w, r, as, refused)
@@ -126,9 +128,9 @@ func (m *middleware) refuse(w http.ResponseWriter, r *http.Request, as wire, wai
 	drain(w, r)
 }
 
-// deadlineContext has the deadline that the client has sent. It does not end
-// then: a gate does not wait that long, so that no timer is needed, and it must
-// not be the context of a handler.
+// deadlineContext has the client's deadline, but does not end when that has passed.
+// So it needs no timer. It is for a gate, which never waits that long, and must not
+// be the context of a handler.
 type deadlineContext struct {
 	context.Context
 	deadline time.Time

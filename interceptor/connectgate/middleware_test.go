@@ -75,7 +75,7 @@ func TestOtherRequestsPassTheMiddlewareOfAFullGate(t *testing.T) {
 	})
 }
 
-func TestNoCallPassesTheMiddlewareForItsLooks(t *testing.T) {
+func TestDisguisedCallsDoNotPassTheMiddleware(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t)
 		defer fill(t, g)()
@@ -99,7 +99,7 @@ func TestNoCallPassesTheMiddlewareForItsLooks(t *testing.T) {
 	})
 }
 
-func TestMiddlewareHoldsThePlaceUntilTheHandlerHasReturned(t *testing.T) {
+func TestMiddlewareHoldsTheLeaseUntilTheHandlerHasReturned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t)
 		hold := make(chan struct{})
@@ -120,7 +120,7 @@ func TestMiddlewareHoldsThePlaceUntilTheHandlerHasReturned(t *testing.T) {
 	})
 }
 
-func TestMiddlewareGivesThePlaceBackWhateverTheHandlerDoes(t *testing.T) {
+func TestMiddlewareReleasesTheLeaseWhateverTheHandlerDoes(t *testing.T) {
 	for name, broken := range map[string]func(){
 		"panic":  func() { panic("broken on purpose") },
 		"abort":  func() { panic(http.ErrAbortHandler) },
@@ -250,7 +250,7 @@ func TestMiddlewareLeavesStreamsWithHoldMessageToTheInterceptor(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n := g.Snapshot().Totals.Accepted; n != 1 {
-			t.Errorf("%d places were taken, want 1 for the one message", n)
+			t.Errorf("%d leases were taken, want 1 for the one message", n)
 		}
 	})
 }
@@ -299,19 +299,19 @@ func TestBothVersionsOfConnectShareOneLimit(t *testing.T) {
 		synctest.Wait()
 		v2 := strings.Replace(postUnary, unaryRoute, "/v2"+unaryRoute, 1)
 		if res, _ := exchange(t, s, v2); res.StatusCode != http.StatusTooManyRequests {
-			t.Errorf("v2 is answered with %s while v1 holds the place", res.Status)
+			t.Errorf("v2 is answered with %s while v1 holds the lease", res.Status)
 		}
 		close(hold)
 		if status := <-done; status != http.StatusOK {
 			t.Errorf("v1 is answered with %d", status)
 		}
 		if res, _ := exchange(t, s, v2); res.StatusCode != http.StatusOK {
-			t.Errorf("v2 is answered with %s when the place is free", res.Status)
+			t.Errorf("v2 is answered with %s when the unit is free", res.Status)
 		}
 	})
 }
 
-func TestMiddlewareFramesWhatIsNoRefusalToo(t *testing.T) {
+func TestMiddlewareFramesOtherErrorsToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()

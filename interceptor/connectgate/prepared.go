@@ -14,10 +14,9 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal/details"
 )
 
-// The JSON of a refusal is put together from prepared pieces: but for the delay
-// and the id of the request it is the same for all refusals of a reason. That is
-// what Connect would have marshaled, for a fraction of the cost. The tests hold
-// one against the other.
+// The JSON of a refusal is assembled from prepared pieces: apart from the delay and the
+// request id it is the same for all refusals with the same reason. It is what Connect
+// would marshal, at a fraction of the cost. The tests compare the two.
 
 // appendJSON appends the error of the Connect protocol.
 func appendJSON(b []byte, r refusal.Refusal) []byte {
@@ -38,8 +37,7 @@ func appendJSON(b []byte, r refusal.Refusal) []byte {
 	return append(b, `]}`...)
 }
 
-// appendDetail appends one detail, with the same again in the form that people
-// can read.
+// appendDetail appends one detail, as bytes and in readable form.
 func appendDetail(b []byte, k details.Kind, r refusal.Refusal) []byte {
 	b = append(b, `{"type":"`...)
 	b = append(b, k.Type()...)
@@ -51,7 +49,7 @@ func appendDetail(b []byte, k details.Kind, r refusal.Refusal) []byte {
 	return append(b, '}')
 }
 
-// appendDebug appends what people read of a detail: its JSON.
+// appendDebug appends the readable form of a detail: its JSON.
 func appendDebug(b []byte, k details.Kind, r refusal.Refusal) []byte {
 	switch k {
 	case details.RetryInfo:
@@ -66,8 +64,7 @@ func appendDebug(b []byte, k details.Kind, r refusal.Refusal) []byte {
 	}
 }
 
-// errorInfoJSON has the detail ErrorInfo by reason, errorInfoDebugs what people
-// read of it.
+// errorInfoJSON has the detail ErrorInfo by reason, errorInfoDebugs its readable form.
 var (
 	errorInfoDebugs = prepareErrorInfo(errorInfoDebug)
 	errorInfoJSON   = prepareErrorInfo(func(r refusal.Refusal) []byte { return appendDetail(nil, details.ErrorInfo, r) })
@@ -92,8 +89,7 @@ func errorInfoDebug(r refusal.Refusal) []byte {
 	return debug
 }
 
-// appendRetryInfo appends a google.protobuf.Duration as JSON has it: the delay is
-// one of whole milliseconds.
+// appendRetryInfo appends RetryInfo as JSON. The delay has whole milliseconds.
 func appendRetryInfo(b []byte, r refusal.Refusal) []byte {
 	b = append(b, `{"retryDelay":"`...)
 	b = strconv.AppendInt(b, int64(r.Delay/time.Second), 10)

@@ -66,7 +66,7 @@ func refusalsForJSON(t *testing.T) map[string]refusal.Refusal {
 	return out
 }
 
-func TestRequestsAreToldByWhatIsSeenOfThem(t *testing.T) {
+func TestProtocolOfARequestIsFound(t *testing.T) {
 	for _, test := range []struct {
 		method, url, contentType, version string
 		want                              wire

@@ -13,16 +13,16 @@ import (
 type wire uint8
 
 const (
-	wireNone wire = iota // no RPC, as far as can be seen
+	wireNone wire = iota // no RPC
 	wireConnectUnary
-	wireMaybeUnary // Connect's if its route is one
+	wireMaybeUnary // a unary call of Connect if its route is known
 	wireConnectStream
 	wireGRPC
 	wireGRPCWeb
 )
 
-// wireOf finds out by method and content type, before anything is read. All that
-// a handler of Connect's would serve must be found, or it could pass a gate.
+// wireOf decides by method and content type, before anything is read. It must find
+// every request that a Connect handler would serve, or calls could pass a gate.
 func wireOf(r *http.Request) wire {
 	switch r.Method {
 	case http.MethodPost:
@@ -47,7 +47,7 @@ func wireOfPost(h http.Header) wire {
 		return wireGRPC
 	case subtype == "grpc-web" || strings.HasPrefix(subtype, "grpc-web+"):
 		return wireGRPCWeb
-	case strings.HasPrefix(subtype, "grpc-web-text"): // which Connect does not speak
+	case strings.HasPrefix(subtype, "grpc-web-text"): // not supported by Connect
 		return wireNone
 	case strings.HasPrefix(subtype, "connect+"):
 		return wireConnectStream
@@ -79,7 +79,7 @@ func first(h http.Header, key string) string {
 	return ""
 }
 
-// hasParam reports whether a URL has a parameter, whose name needs no escaping.
+// hasParam reports whether a URL has a parameter. The name needs no escaping.
 func hasParam(u *url.URL, name string) bool {
 	for query := u.RawQuery; len(query) > 0; {
 		var param string
@@ -88,12 +88,12 @@ func hasParam(u *url.URL, name string) bool {
 			return true
 		}
 	}
-	// Nobody need escape it, but who does must not pass for that.
+	// A client that escapes it all the same must not pass the gate.
 	return strings.IndexByte(u.RawQuery, '%') >= 0 && u.Query().Has(name)
 }
 
-// procedure is the route of a call: the last two parts of its path, as Connect
-// takes it. It reports false if there are none.
+// procedure returns the route of a call: the last two parts of its path, as in
+// Connect. It reports false if the path does not have two.
 func procedure(path string) (string, bool) {
 	slash := strings.LastIndexByte(path, '/')
 	if slash <= 0 || slash == len(path)-1 {
@@ -106,8 +106,8 @@ func procedure(path string) (string, bool) {
 	return path[start:], true
 }
 
-// timeout is what the client says that it will wait for. A value that makes no
-// sense is left to the handler, which refuses it.
+// timeout returns the client's timeout. It ignores an invalid value, which the handler
+// will refuse.
 func timeout(w wire, h http.Header) (time.Duration, bool) {
 	if w == wireGRPC || w == wireGRPCWeb {
 		return grpcTimeout(first(h, "Grpc-Timeout"))
@@ -146,7 +146,7 @@ func grpcTimeout(value string) (time.Duration, bool) {
 	default:
 		return 0, false
 	}
-	if int64(n) > math.MaxInt64/int64(unit) { // as good as none
+	if int64(n) > math.MaxInt64/int64(unit) { // the same as none
 		return 0, false
 	}
 	return time.Duration(n) * unit, true

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// registered reports whether the program knows a method of this route from a
-// .proto file, as it does of all services that it serves with generated code.
+// registered reports whether the program knows the method of this route from a .proto
+// file. It does for all services with generated code.
 func registered(route string) bool {
 	name := strings.TrimPrefix(route, "/")
 	slash := strings.LastIndexByte(name, '/')
@@ -29,8 +29,8 @@ func registered(route string) bool {
 	return ok
 }
 
-// knownRoutes remembers which routes are registered, which finding out costs
-// more than it may. Others are not remembered: clients make them up.
+// knownRoutes caches registered, which is too slow for every call. It does not cache
+// routes that are not registered, because clients can invent any number of them.
 type knownRoutes struct {
 	routes atomic.Pointer[map[string]struct{}]
 }

@@ -6,37 +6,34 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/internal/mistake"
 )
 
-// TrailersOnly lets gRPC clients retry what the handlers in h refuse: those of
-// Connect, of either version, and [grpc.Server.ServeHTTP]. It is for the handler
-// of the whole server, outside of all that writes:
+// TrailersOnly lets gRPC clients retry what the handlers in h refuse. The handlers may
+// be those of Connect, of either version, and [grpc.Server.ServeHTTP]. Put it around
+// the handler of the whole server, outside everything that writes:
 //
 //	srv := &http.Server{Handler: connectgate.TrailersOnly(mux)}
 //
-// A gRPC client retries a call, after the delay that the server asks for, only
-// if the answer is one block of headers that ends the stream: "Trailers-Only".
-// Connect and grpc.Server.ServeHTTP send an error as headers and, apart from
-// them, trailers, because net/http was thought to allow nothing else. So clients
-// do not retry, whatever their policy and the server's pushback say. TrailersOnly
-// holds the headers of a gRPC response back until a message follows them. If the
-// call ends with an error before that, its trailers are sent as headers. A
-// refusal is sent together with what response headers there are, which a client
-// then finds in the trailer; any other error of a handler that has set headers
-// of its own is sent as before, headers and trailers apart.
+// A gRPC client retries a call, after the delay that the server asks for, only if the
+// answer is a single block of headers that ends the stream ("Trailers-Only"). Connect
+// and grpc.Server.ServeHTTP send an error as headers followed by trailers, so clients
+// never retry. TrailersOnly holds back the headers of a gRPC response until a message
+// follows them. If the call ends with an error before that, it sends the trailers as
+// headers. A refusal is sent together with all other response headers, which a client
+// then finds in the trailer. If a handler sets headers of its own and fails with
+// another error, headers and trailers are sent apart, as without TrailersOnly.
 //
-// When a handler closes the request's body before it has sent a message, what is on
-// its way of the body is taken in first, up to 16 KiB and for up to 10 ms: net/http
-// would reset the stream otherwise, and proxies take the reset for the answer to
-// another call. Only clients that keep their side of a stream open notice.
+// When a handler closes the request's body before it has sent a message, TrailersOnly
+// first reads what the client is still sending, up to 16 KiB and for up to 10 ms.
+// Otherwise net/http would reset the stream, and some proxies take the reset for the
+// answer to another call. Only clients that keep their side of a stream open notice
+// the delay.
 //
-// Everything else is as without it: calls that send messages or succeed, headers
-// that a handler sends ahead of its messages, gRPC-Web and Connect calls,
-// HTTP/1.1, and all other requests. The writer that handlers of gRPC calls get
-// has the optional methods Flush and Unwrap, for [http.ResponseController]. A
-// handler that neither is Connect's nor grpc-go's, and that announces trailers,
-// must call WriteHeader to send headers ahead, not only Flush.
+// Everything else stays the same: calls that send messages or succeed, headers that a
+// handler flushes, gRPC-Web and Connect calls, HTTP/1.1, and all other requests. The
+// writer that a handler of gRPC calls gets has the methods Flush and Unwrap, for
+// [http.ResponseController]. A handler that is neither Connect's nor grpc-go's, and
+// that announces trailers, must call WriteHeader before it flushes headers.
 //
-// There is nothing to configure. The handler is safe for concurrent use. A nil h
-// panics.
+// The handler is safe for concurrent use. TrailersOnly panics if h is nil.
 //
 // [grpc.Server.ServeHTTP]: https://pkg.go.dev/google.golang.org/grpc#Server.ServeHTTP
 func TrailersOnly(h http.Handler) http.Handler {
@@ -51,7 +48,7 @@ func checkHandler(function string, h http.Handler) {
 	}
 }
 
-// holding serves gRPC calls with a heldWriter, and all else as it is.
+// holding serves gRPC calls with a heldWriter, and other requests as they are.
 func holding(h http.Handler, retryAfter bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor != 2 || !isGRPC(r) {
@@ -59,7 +56,7 @@ func holding(h http.Handler, retryAfter bool) http.Handler {
 			return
 		}
 		held := &heldWriter{ResponseWriter: w, retryAfter: retryAfter}
-		defer held.setOver() // after a panic, too: the server goes on if somebody recovers
+		defer held.setOver() // also after a panic, from which a caller may recover
 		if drainable(r) {
 			r.Body = newDrainedBody(held, r.Body)
 		}

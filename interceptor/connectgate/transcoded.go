@@ -15,34 +15,34 @@ import (
 
 const detailsKey = "Grpc-Status-Details-Bin"
 
-// Transcoded is [TrailersOnly] for a handler that does not speak to gRPC clients
-// itself: a transcoder, such as connectrpc.com/vanguard, calls it for clients of
-// REST and Connect. These want the delay of a refusal in a Retry-After header,
-// which grpc-go must not set, since gRPC clients would not retry any more. So it is
-// added here, from the pushback, or from RetryInfo if that forbids a retry. It goes
-// around the handler, inside of the transcoder:
+// Transcoded is [TrailersOnly] for a handler whose gRPC client is a transcoder, such
+// as connectrpc.com/vanguard, which serves clients of REST and Connect. They want the
+// delay of a refusal in a Retry-After header. grpc-go must not set that header, since
+// gRPC clients would not retry. So Transcoded adds it, with the delay of the pushback,
+// or of RetryInfo if the pushback forbids a retry. It goes between the transcoder and
+// the handler:
 //
 //	vanguard.NewService(path, connectgate.Transcoded(grpcServer),
 //		vanguard.WithTargetProtocols(vanguard.ProtocolGRPC), vanguard.WithTargetCodecs(vanguard.CodecProto))
 //
-// A stream that is refused ends within 10 ms, also while its client keeps its side
-// open and the transcoder waits for that.
+// A refused stream ends within 10 ms, even if its client keeps its side open and the
+// transcoder waits for that.
 //
-// Handlers of Connect need it only if they are called by gRPC: by their own
-// protocol they say Retry-After themselves. The handler is safe for concurrent use. A
-// nil h panics.
+// A Connect handler needs it only if the transcoder calls it by gRPC. In its own
+// protocol Connect sends Retry-After itself. The handler is safe for concurrent use.
+// Transcoded panics if h is nil.
 func Transcoded(h http.Handler) http.Handler {
 	checkHandler("Transcoded", h)
 	return holding(h, true)
 }
 
-// retryAfter is the Retry-After that goes with the trailers of a refusal, or "".
+// retryAfter returns the Retry-After for the trailers of a refusal, or "".
 func retryAfter(trailers http.Header) string {
 	ms, err := strconv.ParseInt(first(trailers, refusal.PushbackHeader), 10, 32)
 	if err == nil && ms >= 0 {
 		return refusal.Seconds(time.Duration(ms) * time.Millisecond)
 	}
-	// The caller's deadline is nearer than the delay. HTTP has no word for that.
+	// The caller's deadline is nearer than the delay, which HTTP cannot express.
 	if delay, ok := retryDelay(first(trailers, detailsKey)); ok {
 		return refusal.Seconds(delay)
 	}

@@ -1,5 +1,5 @@
-// Package gatewaygate tells the REST clients of a grpc-gateway of a refusal that
-// a gRPC server behind it has made:
+// Package gatewaygate tells REST clients of a grpc-gateway that the gRPC server behind
+// it has refused their call:
 //
 //	mux := runtime.NewServeMux(gatewaygate.ServeMuxOptions()...)
 //
@@ -7,16 +7,15 @@
 //
 //	{"error":"server_busy","requestId":"…"}
 //
-// Without it a client gets no Retry-After: the server says its delay in a trailer
-// and in the status, never in a header, which would keep gRPC clients from
-// retrying. The package needs nothing of the server but what grpcgate's
-// interceptors do, and none of its own in this process.
+// Without this package a client gets no Retry-After: the server sends the delay in a
+// trailer and in the status. It cannot use a header, because then gRPC clients would
+// not retry. On the server, grpcgate's interceptors are all that is needed.
 //
-// The gate belongs in front of the gRPC server. RegisterXHandlerServer, which
-// calls the implementation in the same process, goes around the interceptors of a
-// grpc.Server and with them around the gate. Use RegisterXHandlerClient, or
-// RegisterXHandler, with a connection to the server; [InProcess] makes one to a
-// server in the same process, without a port.
+// The gate belongs in front of the gRPC server. RegisterXHandlerServer calls the
+// implementation in the same process and bypasses the interceptors of the
+// grpc.Server, and so the gate. Use RegisterXHandlerClient or RegisterXHandler with a
+// connection to the server. [InProcess] makes such a connection to a server in the
+// same process, without a port.
 package gatewaygate
 
 import (
@@ -34,16 +33,16 @@ import (
 
 const pkg = "gatewaygate"
 
-// ServeMuxOptions returns the options that make a [runtime.ServeMux] tell its
-// clients of refusals. A unary call and a stream that is refused before its first
-// message get the status and Retry-After; the body of a stream is grpc-gateway's
-// own, {"error":{…}}, without the details. A stream that is refused later, which
-// happens with gate.HoldMessage, ends with that body, since its headers are sent.
+// ServeMuxOptions returns the options that make a [runtime.ServeMux] tell its clients
+// of refusals. A refused unary call, and a stream that is refused before its first
+// message, get the status and Retry-After. The body of a stream is grpc-gateway's own,
+// {"error":{…}}, without the details. A stream that is refused later, which happens
+// with gate.HoldMessage, ends with that body, since its headers have been sent.
 //
-// Errors with a RetryInfo that are not rpcgate's get a Retry-After as well, and
-// are else left to the error handler.
+// Other errors with a RetryInfo get a Retry-After, too, and are passed to the error
+// handler.
 //
-// An option that is nil or has a bad value is a mistake in the program and panics.
+// ServeMuxOptions panics if an option is nil or has a bad value.
 func ServeMuxOptions(opts ...Option) []runtime.ServeMuxOption {
 	c := config{
 		next:       runtime.DefaultHTTPErrorHandler,
@@ -59,7 +58,7 @@ func ServeMuxOptions(opts ...Option) []runtime.ServeMuxOption {
 	}
 }
 
-// match lets the id of a request through to the gate.
+// match passes the id of a request to the gate.
 func (c config) match(key string) (string, bool) {
 	if strings.EqualFold(key, refusal.RequestIDMetadata) {
 		return refusal.RequestIDMetadata, true
@@ -87,7 +86,7 @@ func (c config) answer(
 func (c config) answerStream(ctx context.Context, err error) *status.Status {
 	told := read(err)
 	if w, ok := ctx.Value(writerKey{}).(http.ResponseWriter); ok && told.retryAfter != "" {
-		w.Header().Set(refusal.RetryAfterHeader, told.retryAfter) // too late once a message was sent
+		w.Header().Set(refusal.RetryAfterHeader, told.retryAfter) // ignored once a message was sent
 	}
 	if !told.refused {
 		return c.nextStream(ctx, err)
@@ -121,8 +120,8 @@ func read(err error) told {
 
 type writerKey struct{}
 
-// withWriter lets the error handler of a stream set a header: grpc-gateway does
-// not hand it the writer.
+// withWriter puts the writer into the context, so that the error handler of a stream
+// can set a header: grpc-gateway does not pass it the writer.
 func withWriter(next runtime.HandlerFunc) runtime.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request, params map[string]string) {
 		next(w, r.WithContext(context.WithValue(r.Context(), writerKey{}, w)), params)

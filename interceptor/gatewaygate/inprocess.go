@@ -19,16 +19,15 @@ import (
 //	…
 //	err = ordersv1.RegisterOrderServiceHandler(ctx, mux, conn)
 //
-// Unlike RegisterXHandlerServer, which calls the implementation itself, calls go
-// through the server with all its interceptors, the gate among them, and its
-// stats handlers. They come from 127.0.0.1: with
-// interceptor.WithTrustedProxies("127.0.0.1") the server knows the address of the
-// gateway's client, by the X-Forwarded-For that the gateway sends along.
+// RegisterXHandlerServer calls the implementation directly. Calls over this connection
+// go through the server with its stats handlers and all its interceptors, the gate
+// included. Their address is 127.0.0.1. With
+// interceptor.WithTrustedProxies("127.0.0.1") the server uses the address of the
+// gateway's client, which the gateway sends in X-Forwarded-For.
 //
-// srv must have its services registered; it may serve other listeners, too. Close
-// the connection before srv is stopped. The listener goes with srv. It is an error
-// if srv is nil or an option is wrong. Calls fail with Unavailable when srv has
-// been stopped.
+// Register the services on srv before. srv may serve other listeners, too. Close the
+// connection before srv is stopped. It is an error if srv is nil or an option is
+// wrong. Calls fail with Unavailable when srv has been stopped.
 func InProcess(srv *grpc.Server, opts ...grpc.DialOption) (*grpc.ClientConn, error) {
 	if srv == nil {
 		return nil, mistake.Nil("gatewaygate.InProcess", "a server")
@@ -44,16 +43,16 @@ func InProcess(srv *grpc.Server, opts ...grpc.DialOption) (*grpc.ClientConn, err
 	if err != nil {
 		return nil, fmt.Errorf("gatewaygate.InProcess: %w", err)
 	}
-	// It ends when srv is stopped, and at once if it was already: then the
-	// listener is closed.
+	// Serve ends when srv is stopped, and at once if it has been stopped already.
+	// In both cases it closes the listener.
 	go func() { _ = srv.Serve(loopback{listener}) }()
 	return conn, nil
 }
 
-// bufferSize is that of the pipe, per direction: what grpc-go writes at once.
+// bufferSize is the size of the pipe in each direction: what grpc-go writes at once.
 const bufferSize = 64 << 10
 
-// loopback is a listener whose clients have the address of this machine.
+// loopback is a listener whose clients all have the address 127.0.0.1.
 type loopback struct{ net.Listener }
 
 func (l loopback) Accept() (net.Conn, error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/gatewaygate"
 )
 
-func TestInProcessCallsGoThroughTheGateAndSayWhoCalls(t *testing.T) {
+func TestInProcessCallsGoThroughTheGateWithTheirCallersAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls []gate.Call
 		g := newGate(gate.WithOnEvent(func(_ context.Context, e gate.Event) {

@@ -19,9 +19,9 @@ type config struct {
 	matcher    runtime.HeaderMatcherFunc
 }
 
-// WithErrorHandler sets who answers for the errors that are no refusals. The
-// default is [runtime.DefaultHTTPErrorHandler]. Give it here, and not with
-// runtime.WithErrorHandler: a ServeMux has one error handler only.
+// WithErrorHandler sets the handler for errors that are no refusals. The default is
+// [runtime.DefaultHTTPErrorHandler]. Do not use runtime.WithErrorHandler as well: a
+// ServeMux has only one error handler.
 func WithErrorHandler(h runtime.ErrorHandlerFunc) Option {
 	return optionFunc(func(c *config) error {
 		if h == nil {
@@ -32,8 +32,8 @@ func WithErrorHandler(h runtime.ErrorHandlerFunc) Option {
 	})
 }
 
-// WithStreamErrorHandler sets who answers for the errors of streams that are no
-// refusals. The default is [runtime.DefaultStreamErrorHandler].
+// WithStreamErrorHandler sets the handler for errors of streams that are no refusals.
+// The default is [runtime.DefaultStreamErrorHandler].
 func WithStreamErrorHandler(h runtime.StreamErrorHandlerFunc) Option {
 	return optionFunc(func(c *config) error {
 		if h == nil {
@@ -44,10 +44,9 @@ func WithStreamErrorHandler(h runtime.StreamErrorHandlerFunc) Option {
 	})
 }
 
-// WithIncomingHeaderMatcher sets which headers of a request reach the gRPC server
-// besides X-Request-Id, which always does. The default is
-// [runtime.DefaultHeaderMatcher]. Give it here, and not with
-// runtime.WithIncomingHeaderMatcher: a ServeMux has one matcher only.
+// WithIncomingHeaderMatcher sets which headers of a request reach the gRPC server in
+// addition to X-Request-Id. The default is [runtime.DefaultHeaderMatcher]. Do not use
+// runtime.WithIncomingHeaderMatcher as well: a ServeMux has only one matcher.
 func WithIncomingHeaderMatcher(m runtime.HeaderMatcherFunc) Option {
 	return optionFunc(func(c *config) error {
 		if m == nil {

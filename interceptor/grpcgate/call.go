@@ -13,17 +13,17 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
-// describe adds to the call what the options say about it. The request is nil if it
-// was not read yet.
+// describe adds what the options say about the call. The request is nil if it has
+// not been read.
 func (s *server) describe(ctx context.Context, call *gate.Call, req any) {
 	if s.host.Describes() {
 		s.host.Describe(ctx, call, incoming{ctx}, req)
 	}
 }
 
-// Identify finds the id of the request and the address of the caller. It makes a
-// server the gate.Caller of all its calls, so that only those that somebody
-// looks at pay for it.
+// Identify finds the id of the request and the address of the caller. A server is
+// the [gate.Caller] of all its calls, so that a call pays for it only if an observer
+// or a refusal needs them.
 func (s *server) Identify(ctx context.Context) (requestID, remoteIP string) {
 	requestID = host.RequestID(incoming{ctx}.Get(refusal.RequestIDMetadata))
 	p, ok := peer.FromContext(ctx)
@@ -33,11 +33,11 @@ func (s *server) Identify(ctx context.Context) (requestID, remoteIP string) {
 	if tcp, ok := p.Addr.(*net.TCPAddr); ok && len(tcp.IP) > 0 && len(s.host.TrustedProxies) == 0 {
 		return requestID, tcp.AddrPort().Addr().Unmap().String()
 	}
-	// ServeHTTP has a type of its own, others may have, too.
+	// The address of ServeHTTP, for instance, is no *net.TCPAddr.
 	return requestID, s.host.RemoteIP(p.Addr.String(), incoming{ctx})
 }
 
-// incoming is the metadata that the caller sent.
+// incoming is the metadata that the caller has sent.
 type incoming struct{ ctx context.Context }
 
 // Get returns the first value of a key.

@@ -11,40 +11,42 @@ import (
 )
 
 // UnaryClientInterceptor returns an interceptor that puts a in front of the unary
-// calls of a client: a budget for a downstream, so that a slow one cannot tie up
-// all of this process.
+// calls of a client. It bounds the calls to a downstream, so that a slow one cannot
+// tie up the whole process.
 //
 //	grpc.NewClient(target, grpc.WithChainUnaryInterceptor(
 //		grpcgate.UnaryClientInterceptor(gate.Must(gate.New("pricing", 32)))))
 //
-// A refused call is not sent. Its error has the status that a server would have
-// sent, with the text "client busy" and side=client in the metadata of ErrorInfo,
-// and wraps the *[gate.Rejection]; [IsLocal] tells it from a server's. A handler
-// that returns it tells its own client "server busy" ([ServerOptions]).
+// A refused call is not sent. Its error has the status that a server would send,
+// with the text "client busy" and side=client in the metadata of ErrorInfo, and
+// wraps the *[gate.Rejection]. [IsLocal] tells it from a server's error. If a handler
+// returns it, its own client is told "server busy"; see [ServerOptions].
 //
-// The place is held until the call has ended, with all attempts of a retry policy
-// and the delays between them. An interceptor that retries further out gives it
-// back in between. Use a gate of its own for a downstream: a call that goes
-// through the gate its handler already holds would wait for itself.
+// The lease is held until the call has ended, with all attempts of a retry policy
+// and the delays between them. An interceptor further out that retries takes a new
+// lease for each attempt. Give each downstream a gate of its own: if a handler made
+// a call through the gate that it already holds, the call would wait for itself.
 //
-// The request id of the gate's events is the x-request-id that is sent, or else
-// that of the call which is being handled. Options that look at metadata look at
-// what is sent. Routes that are exempt for servers are exempt for clients, too. A
-// nil a or an option with a bad value panics.
+// The request id in the gate's events is the x-request-id that is sent, or that of
+// the call being handled. Options that look at metadata see what is sent. Routes
+// that are exempt on servers are exempt on clients, too. The function panics if a is
+// nil or an option has a bad value.
 func UnaryClientInterceptor(a gate.Admitter, opts ...Option) grpc.UnaryClientInterceptor {
 	return newClient(a, opts).unary
 }
 
 // StreamClientInterceptor is [UnaryClientInterceptor] for streams. A stream holds
-// its place until it has ended: Recv has returned an error, io.EOF included, or
-// the one response there is; opening it, Send or Header has failed; its context
-// has ended; or the connection was closed. As grpc-go says of its own resources,
-// who loses interest in a stream before that must cancel its context, or the
-// place is lost.
+// its lease until one of these happens:
 //
-// A route with [gate.HoldOpening] holds its place until the first response was
-// received. gate.HoldMessage is for servers: here it is the same as
-// gate.HoldStream.
+//   - Recv returns an error, io.EOF included, or the only response.
+//   - Opening the stream, Send or Header fails.
+//   - The context of the stream ends, or the connection is closed.
+//
+// If you stop using a stream earlier, cancel its context, or the lease is never
+// released. grpc-go's own resources need that, too.
+//
+// A route with [gate.HoldOpening] holds its lease until the first response was
+// received. gate.HoldMessage is for servers; here it means gate.HoldStream.
 func StreamClientInterceptor(a gate.Admitter, opts ...Option) grpc.StreamClientInterceptor {
 	return newClient(a, opts).stream
 }
@@ -83,7 +85,8 @@ func (c *client) call(ctx context.Context, route string, req any) gate.Call {
 	return call
 }
 
-// Identify finds the id of the request. The caller is this process.
+// Identify finds the id of the request. The caller, which is this process, has no
+// address.
 func (c *client) Identify(ctx context.Context) (requestID, remoteIP string) {
 	if id := host.RequestID(outgoing{ctx}.Get(refusal.RequestIDMetadata)); id != "" {
 		return id, ""

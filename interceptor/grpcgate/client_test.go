@@ -27,7 +27,7 @@ func budget(g gate.Admitter) []grpc.DialOption {
 	}
 }
 
-func TestClientsGateHoldsAPlaceForTheWholeCall(t *testing.T) {
+func TestClientsGateHoldsALeaseForTheWholeCall(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		g := newGate(t, "downstream")
 		c := serve(t, func(ctx context.Context, shape conformance.Shape, s conformance.Stream) error {
@@ -58,7 +58,7 @@ func TestClientWaitsForItsGate(t *testing.T) {
 	})
 }
 
-func TestLocalRefusalIsNotSentAndIsNotMistakenForTheServers(t *testing.T) {
+func TestLocalRefusalIsNotSentAndNotTakenForTheServers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		local, remote := newGate(t, "secret-local", gate.WithMaxWait(0)), newGate(t, "remote", gate.WithMaxWait(0))
 		n := 0
@@ -108,8 +108,8 @@ func TestOtherErrorsAreNotLocal(t *testing.T) {
 	}
 }
 
-// A handler whose downstream's gate is full is busy itself: that is what its own
-// client is told, with one pushback, and nothing of a downstream.
+// A handler is busy if the gate of its downstream is full. Its own client is told that,
+// with one pushback, and nothing about a downstream.
 func TestHandlerThatReturnsALocalRefusalTellsItAsTheServers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		own, downstream := newGate(t, "db"), newGate(t, "secret-downstream", gate.WithMaxWait(0))
@@ -175,7 +175,7 @@ func TestClientsGateKnowsTheRequestThatIsHandled(t *testing.T) {
 	}
 }
 
-func TestPanicBelowTheClientsGateGivesThePlaceBack(t *testing.T) {
+func TestPanicBelowTheClientsGateReleasesTheLease(t *testing.T) {
 	g := newGate(t, "downstream")
 	defer func() {
 		if recover() == nil {

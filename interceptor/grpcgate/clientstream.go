@@ -30,9 +30,10 @@ func (c *client) stream(
 			lease.Release()
 		}
 	}()
-	// What the wrapped stream cannot see is a connection that is closed while
-	// nobody uses the stream. Other ends are left to it: an interceptor between
-	// here and the connection may try again, with the same options.
+	// The wrapped stream does not see that a connection is closed while no
+	// goroutine uses the stream. It sees all other ends. They do not count here,
+	// since an interceptor between here and the connection may try again, with the
+	// same options.
 	opts = append(opts[:len(opts):len(opts)], grpc.OnFinish(func(err error) {
 		if status.Code(err) == codes.Canceled {
 			lease.Release()
@@ -51,13 +52,13 @@ func (c *client) stream(
 	}, nil
 }
 
-// clientStream is a client's stream that holds a lease. Send and Recv may run at
-// the same time, as may anything with a release.
+// clientStream is a client's stream that holds a lease. Send, Recv and release may
+// all run at the same time.
 type clientStream struct {
 	grpc.ClientStream
 	lease  gate.Lease
 	forget func() bool
-	last   bool // the first response is the last to hold the lease for
+	last   bool // the lease ends with the first response
 }
 
 func (s *clientStream) release() {

@@ -74,7 +74,7 @@ func streamsUsed() map[string]streamEnd {
 	}
 }
 
-// streamsLost are those that nobody looks at any more.
+// streamsLost are streams that are not used any more.
 func streamsLost() map[string]streamEnd {
 	return map[string]streamEnd{
 		"context cancelled": func(t *testing.T, c testv1.EchoServiceClient, _ *grpc.ClientConn, g *gate.Gate) {
@@ -82,7 +82,7 @@ func streamsLost() map[string]streamEnd {
 			_, err := c.BidiStream(ctx)
 			must(t, err)
 			wantInFlight(t, g, 1)
-			cancel() // and nobody looks at the stream any more
+			cancel() // and the stream is not used any more
 		},
 		"deadline": func(t *testing.T, c testv1.EchoServiceClient, _ *grpc.ClientConn, g *gate.Gate) {
 			_, err := c.BidiStream(within(t, time.Second))
@@ -95,7 +95,7 @@ func streamsLost() map[string]streamEnd {
 			_, err := c.BidiStream(t.Context())
 			must(t, err)
 			wantInFlight(t, g, 1)
-			must(t, conn.Close()) // and nobody looks at the stream any more
+			must(t, conn.Close()) // and the stream is not used any more
 		},
 		"cancelled before it began": func(t *testing.T, c testv1.EchoServiceClient, _ *grpc.ClientConn, _ *gate.Gate) {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -106,7 +106,7 @@ func streamsLost() map[string]streamEnd {
 	}
 }
 
-func TestClientsStreamHoldsItsPlaceUntilItHasEnded(t *testing.T) {
+func TestClientsStreamHoldsItsLeaseUntilItHasEnded(t *testing.T) {
 	ends := streamsUsed()
 	maps.Copy(ends, streamsLost())
 	for name, end := range ends {
@@ -172,9 +172,9 @@ func TestClientsHoldOpeningEndsWithTheFirstResponse(t *testing.T) {
 	})
 }
 
-// An interceptor further in that tries again must not lose the place to the
+// An interceptor further in that tries again must not lose the lease to the
 // failure of its first attempt.
-func TestClientsStreamKeepsItsPlaceOverAttemptsFurtherIn(t *testing.T) {
+func TestClientsStreamKeepsItsLeaseOverAttemptsFurtherIn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		g := newGate(t, "downstream")
 		again := grpc.WithChainStreamInterceptor(func(
@@ -202,7 +202,7 @@ func TestClientsStreamKeepsItsPlaceOverAttemptsFurtherIn(t *testing.T) {
 	})
 }
 
-func TestClientsStreamThatCannotBeOpenedGivesThePlaceBack(t *testing.T) {
+func TestClientsStreamThatCannotBeOpenedReleasesItsLease(t *testing.T) {
 	for name, streamer := range map[string]grpc.Streamer{
 		"error": func(context.Context, *grpc.StreamDesc, *grpc.ClientConn, string, ...grpc.CallOption) (grpc.ClientStream, error) {
 			return nil, errors.New("failed on purpose")

@@ -3,29 +3,29 @@
 //	db := gate.Must(gate.New("orders-db", 16))
 //	server := grpc.NewServer(grpcgate.ServerOptions(db)...)
 //
-// A refused client gets ResourceExhausted, or Unavailable, with
+// A refused client gets ResourceExhausted or Unavailable with the details
 // google.rpc.RetryInfo, ErrorInfo and RequestInfo, and the trailer
-// grpc-retry-pushback-ms, which clients with a retry policy obey. They do so
-// only if nothing before the gate has set a response header: use trailers there
-// too (grpc-go sends a status without headers as "Trailers-Only", and retries
-// nothing else).
+// grpc-retry-pushback-ms. A client with a retry policy waits for as long as the
+// trailer says, then tries again. It does not retry if an interceptor before the
+// gate has set a response header: grpc-go retries only a status without headers
+// ("Trailers-Only"). Set trailers there instead.
 //
 // A unary interceptor runs after the request was read and decoded.
-// [BeforeDecode] gates calls before that, and [TapHandle] turns some away even
-// before they are calls.
+// [BeforeDecode] gates calls before that. [TapHandle] refuses some calls even
+// before they have a stream.
 //
-// To stop a server, drain its gates and then call GracefulStop: clients are told
-// to go elsewhere while the calls in flight are finished.
+// To stop a server, drain its gates and then call GracefulStop: new calls are told
+// to go elsewhere while the calls in flight finish.
 //
-// Health checks and reflection are exempt unless a [gate.Policy] says otherwise.
-// Handlers find their lease with [gate.LeaseFromContext] and may release it
-// early. A *[gate.Rejection] that a handler returns, from a gate of its own, is
-// told to the client in the same way as one of the interceptor's.
+// Health checks and reflection are exempt unless a rule of a [gate.Policy] says
+// otherwise. A handler finds its lease with [gate.LeaseFromContext] and may release
+// it early. If a handler returns the *[gate.Rejection] of a gate of its own, the
+// client is refused as if the interceptor had done it.
 package grpcgate
 
 import "github.com/rpcgate/rpcgate/interceptor"
 
-// Option configures what this package makes; see package interceptor.
+// Option configures an interceptor; see package interceptor.
 type Option = interceptor.Option
 
 const pkg = "grpcgate"

@@ -13,28 +13,28 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal/details"
 )
 
-// refused is the error of a refused call: a status for grpc-go, and underneath
-// the *gate.Rejection. Its text is the status's, which tells clients nothing:
+// refused is the error of a refused call. It has a status for grpc-go and wraps the
+// *gate.Rejection. Its text is that of the status, which names no internals, because
 // grpc-go sends the text of an error that wraps it.
 type refused struct {
 	status  *status.Status
 	refusal refusal.Refusal
 	cause   error // is or wraps the rejection
-	local   bool  // made by a client's gate, of this process
-	told    bool  // the trailers that go with it are set
+	local   bool  // made by a client's gate in this process
+	told    bool  // its trailers are set
 }
 
 func (e *refused) GRPCStatus() *status.Status { return e.status }
 func (e *refused) Error() string              { return e.status.String() }
 func (e *refused) Unwrap() error              { return e.cause }
 
-// statusError is an error that grpc-go sends as the status it has.
+// statusError is an error that grpc-go sends as its status.
 type statusError interface {
 	error
 	GRPCStatus() *status.Status
 }
 
-// failed is any other error that kept a call from being admitted.
+// failed is the error of a call that was not admitted for another reason.
 type failed struct {
 	status *status.Status
 	cause  error
@@ -50,10 +50,8 @@ func newRefused(r refusal.Refusal, cause error) *refused {
 	return &refused{status: status.FromProto(loan.Status()), refusal: r, cause: cause, local: r.IsLocal()}
 }
 
-// notAdmitted is the error of a call or a message that the gate did not admit:
-// a refusal, of which the client is not told yet; or the caller has gone; or an
-// Admitter that is none of package gate's has failed. It never is Unknown, which
-// clients take for a bug of the handler.
+// notAdmitted returns the error of a call or a message that the gate did not admit.
+// If it is a refusal, its trailers are not set yet.
 func (s *server) notAdmitted(ctx context.Context, err error) error {
 	if r, ok := s.host.Refusal(ctx, err); ok {
 		return newRefused(r, err)
@@ -61,7 +59,7 @@ func (s *server) notAdmitted(ctx context.Context, err error) error {
 	return failure(err)
 }
 
-// failure is notAdmitted for what is no rejection.
+// failure is notAdmitted for an error that is no rejection.
 func failure(err error) error {
 	if _, ok := status.FromError(err); ok {
 		return err
@@ -70,10 +68,10 @@ func failure(err error) error {
 	return &failed{status: status.New(codes.Code(f.Code), f.Message), cause: err}
 }
 
-// refusalOf finds out whether err is a refusal that the client is still to be
-// told of. Those of an interceptor further in were told already; those of a
-// client's gate were made for this process and are told as the server's own; and
-// whoever gave the error a status of his own has decided what clients see.
+// refusalOf returns err as a refusal whose trailers must be set. It reports false if
+// err is no refusal, if an interceptor further in has set its trailers, or if the
+// handler gave the error a status of its own. The refusal of a client's gate, which
+// was made for this process, becomes one of the server's.
 func (s *server) refusalOf(ctx context.Context, err error) (*refused, bool) {
 	if known, ok := errors.AsType[statusError](err); ok {
 		r, ok := known.(*refused)
@@ -91,8 +89,8 @@ func (s *server) refusalOf(ctx context.Context, err error) (*refused, bool) {
 	return newRefused(r, err), true
 }
 
-// answer is what the interceptor returns for err, which comes from the handler.
-// stream is nil for unary calls.
+// answer returns what the interceptor makes of err, the handler's error. The stream
+// is nil for unary calls.
 func (s *server) answer(ctx context.Context, stream grpc.ServerStream, err error) error {
 	if err == nil {
 		return nil
@@ -100,7 +98,7 @@ func (s *server) answer(ctx context.Context, stream grpc.ServerStream, err error
 	return s.answerError(ctx, stream, err)
 }
 
-// answerError is apart so that the calls that go well have no part in it.
+// answerError is a function of its own so that answer is inlined.
 func (s *server) answerError(ctx context.Context, stream grpc.ServerStream, err error) error {
 	if r, ok := s.refusalOf(ctx, err); ok {
 		return tell(ctx, stream, r)
@@ -108,8 +106,7 @@ func (s *server) answerError(ctx context.Context, stream grpc.ServerStream, err 
 	return err
 }
 
-// refuse is what the interceptor returns for err, with which the gate did not
-// admit the call.
+// refuse returns the interceptor's error for a call that the gate did not admit.
 func (s *server) refuse(ctx context.Context, stream grpc.ServerStream, err error) error {
 	err = s.notAdmitted(ctx, err)
 	if r, ok := err.(*refused); ok {
@@ -118,13 +115,12 @@ func (s *server) refuse(ctx context.Context, stream grpc.ServerStream, err error
 	return err
 }
 
-// tell sets the pushback that goes with the refusal. It is a trailer and never a
-// header, which would keep clients from retrying.
+// tell sets the pushback of a refusal that ends the call, and returns the refusal.
+// The pushback is a trailer: with a header, clients would not retry.
 func tell(ctx context.Context, stream grpc.ServerStream, r *refused) error {
 	transport := grpc.ServerTransportStreamFromContext(ctx)
 	if set, ok := transport.(interface{ Trailer() metadata.MD }); ok {
-		// Trailers add up, and clients do not retry when there are two: who
-		// came first has said when.
+		// A client that gets two pushbacks does not retry. The first one stays.
 		if have := set.Trailer()[refusal.PushbackMetadata]; len(have) > 0 {
 			r = newRefused(r.refusal.WithPushback(have[0]), r.cause)
 			r.told = true
@@ -137,17 +133,17 @@ func tell(ctx context.Context, stream grpc.ServerStream, r *refused) error {
 	case stream != nil:
 		stream.SetTrailer(trailer)
 	case transport != nil:
-		// The only error is that the call has ended: then nobody is told.
+		// The only error is that the call has ended.
 		_ = transport.SetTrailer(trailer)
 	}
 	return r
 }
 
-// IsLocal reports whether err is the refusal of a client's gate in this process,
-// not one that the server sent: [UnaryClientInterceptor]'s or
-// [StreamClientInterceptor]'s. An interceptor that retries should not retry
-// these at once, or the gate is in vain. The *[gate.Rejection] in err, which
-// [errors.As] finds, has the delay.
+// IsLocal reports whether err was made by the gate of a client in this process, in
+// [UnaryClientInterceptor] or [StreamClientInterceptor], and not sent by a server. An
+// interceptor that retries calls should not retry such a call at once: that would
+// defeat the gate. The *[gate.Rejection], which [errors.As] finds in err, says how
+// long to wait.
 func IsLocal(err error) bool {
 	r, ok := errors.AsType[*refused](err)
 	return ok && r.local

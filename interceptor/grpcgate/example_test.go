@@ -27,9 +27,9 @@ func ExampleServerOptions() {
 	// Output: calls at a time: 16
 }
 
-// Reports go through a narrow gate of their own, wait behind everything else at
-// the database's, and give up their place once they have begun to answer. No
-// address gets more than four places.
+// Reports pass a narrow gate of their own, and wait behind all other calls at the
+// database's gate. They release their leases once they have begun to answer. No
+// address holds more than four units.
 func ExampleServerOptions_policy() {
 	db := gate.Must(gate.New("orders-db", 16, gate.WithKeyLimit(4)))
 	reports := gate.Must(gate.New("reports", 2, gate.WithMaxWait(500*time.Millisecond)))
@@ -48,7 +48,7 @@ func ExampleServerOptions_policy() {
 	// Output: health checks are exempt: true
 }
 
-// Refuse what is too much before it is a call, and gate the rest before it is
+// The tap refuses calls before they have a stream. The rest are gated before they are
 // decoded.
 func ExampleBeforeDecode() {
 	db := gate.Must(gate.New("orders-db", 16))
@@ -63,7 +63,7 @@ func ExampleBeforeDecode() {
 	// Output: methods: 4
 }
 
-// A budget for a downstream: what does not fit into it is not sent.
+// A gate in front of a downstream: a call that it refuses is not sent.
 func ExampleUnaryClientInterceptor() {
 	pricing := gate.Must(gate.New("pricing", 1, gate.WithMaxWait(0)))
 	conn, err := grpc.NewClient("passthrough:///pricing.internal:443",

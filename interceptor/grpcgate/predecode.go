@@ -17,30 +17,28 @@ import (
 //
 //	orderspb.RegisterOrderServiceServer(grpcgate.BeforeDecode(server, db), orders)
 //
-// An interceptor sees a unary call only when its request was received and
-// decoded, so that every waiting call holds a request, and a refused one has
-// cost nearly as much as an answered one. Here neither has happened yet.
+// An interceptor sees a unary call only after its request was received and decoded.
+// So every waiting call holds a request, and a refused call has cost nearly as much
+// as an answered one. BeforeDecode decides before that. The consequences are:
 //
-// What that means:
+//   - The gate comes before all unary interceptors, including those that
+//     authenticate, recover from panics or write logs. They do not see refused
+//     calls. Keep that in mind if an option looks at what clients send, as
+//     interceptor.WithKeyFromHeader does. The function of interceptor.WithCost gets
+//     a nil request, and interceptor.WithSize has no effect.
+//   - The span of otelgrpc's stats handler exists and is annotated, and clients get
+//     the pushback trailer, as with an interceptor.
+//   - The wait begins when the headers have arrived. The lease is held while the
+//     request is received, so a slow sender holds it for longer.
+//   - While a call waits, the transport holds as much of its request as the client
+//     may send unasked: up to 64 KiB, the smallest window that grpc-go allows.
 //
-//   - The gate comes before all unary interceptors, also before those that
-//     authenticate, recover from panics or log: they do not see refused calls.
-//     Use an option that looks at what clients send, such as
-//     interceptor.WithKeyFromHeader, with that in mind. With
-//     interceptor.WithCost the request is nil; interceptor.WithSize has no effect.
-//   - The span of otelgrpc's stats handler is there and is annotated, and clients
-//     get the pushback trailer, as with an interceptor.
-//   - The wait begins when the headers are there, not when the request is. The
-//     place is held while the request is received, so a slow sender holds it.
-//   - Of a request that waits, the transport holds what the client may send
-//     unasked: up to 64 KiB, the least that grpc-go lets a stream's window be.
+// Streams are gated as by [StreamServerInterceptor], after the interceptors.
+// BeforeDecode may be combined with [ServerOptions]: a call that was admitted by the
+// same Admitter is not gated again. An Admitter with the same gates is not the same.
 //
-// Streams are gated as by [StreamServerInterceptor], after the interceptors. It
-// works with and without the options of [ServerOptions]: a call that was admitted
-// by one and the same Admitter (not just the same gates) is not gated again.
-//
-// Any number of services may be registered, also at the same time. A nil r or a,
-// or an option with a bad value, is a mistake of the program and panics.
+// Services may be registered by several goroutines at once. BeforeDecode panics if r
+// or a is nil or an option has a bad value.
 func BeforeDecode(r grpc.ServiceRegistrar, a gate.Admitter, opts ...Option) grpc.ServiceRegistrar {
 	h, err := host.New(a, opts)
 	if r == nil {
@@ -75,8 +73,8 @@ func (r *registrar) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	r.next.RegisterService(&gated, impl)
 }
 
-// method gates a generated handler, which decodes the request and then goes
-// through the interceptors.
+// method gates a generated handler, which decodes the request and then runs the
+// interceptors.
 func (s *server) method(route string, next grpc.MethodHandler) grpc.MethodHandler {
 	return func(
 		srv any, ctx context.Context, dec func(any) error, interceptor grpc.UnaryServerInterceptor,

@@ -9,14 +9,14 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/internal/host"
 )
 
-// ServerOptions returns the options that put a in front of all calls of a
-// server, unary and streaming. They are chained interceptors, so they go
-// together with others: those of options that stand further left, and the one of
-// grpc.UnaryInterceptor, run before the gate, the rest once a call is admitted.
+// ServerOptions returns the options that put a in front of all calls of a server,
+// unary and streaming. They are chained interceptors and can be combined with
+// others. The interceptors of earlier options, and of grpc.UnaryInterceptor, run
+// before the gate, later ones after a call was admitted.
 //
-// Put the gate before what is expensive and after what must see every call, such
-// as recovery, logging or authentication. A nil a or an option with a bad value
-// is a mistake of the program and panics.
+// Put the gate before everything expensive, and after what must see every call, such
+// as recovery, logging or authentication. The function panics if a is nil or an
+// option has a bad value.
 func ServerOptions(a gate.Admitter, opts ...Option) []grpc.ServerOption {
 	s := newServer(a, opts)
 	return []grpc.ServerOption{
@@ -26,28 +26,27 @@ func ServerOptions(a gate.Admitter, opts ...Option) []grpc.ServerOption {
 }
 
 // UnaryServerInterceptor returns the interceptor for unary calls that
-// [ServerOptions] installs. Together with [StreamServerInterceptor] of the same
-// Admitter it shares that Admitter's limit.
+// [ServerOptions] installs. It shares the limit of a with a
+// [StreamServerInterceptor] that has the same a.
 func UnaryServerInterceptor(a gate.Admitter, opts ...Option) grpc.UnaryServerInterceptor {
 	return newServer(a, opts).unary
 }
 
 // StreamServerInterceptor returns the interceptor for streams that
-// [ServerOptions] installs. When a stream holds its place is up to the
-// [gate.StreamMode] of its route:
+// [ServerOptions] installs. The [gate.StreamMode] of its route says when a stream
+// holds a lease:
 //
-//   - HoldStream, the default: from its beginning to its end. A stream that is
-//     refused is refused before a message of it is read.
-//   - HoldOpening: until the first response message was sent.
-//   - HoldMessage: from when a message was received until the handler asks for
-//     the next one or returns, so an idle stream holds nothing, and neither does
-//     what a handler does after it got io.EOF. A message that is refused has been
-//     read: RecvMsg fills it in and returns the refusal. A handler that returns
-//     this error ends the stream with it. One that goes on can tell the client of
-//     the refusal in a message of its own, and call RecvMsg again.
-//     [gate.LeaseFromContext] has nothing to release in this mode. Spans tell of
-//     the first message and of the first refused one only; metrics and logs count
-//     all.
+//   - HoldStream, the default: from its beginning to its end. A refused stream is
+//     refused before any of its messages is read.
+//   - HoldOpening: from its beginning until the first response message was sent.
+//   - HoldMessage: one lease per message, from its arrival until the handler asks
+//     for the next one or returns. An idle stream holds nothing, and neither does a
+//     handler after it got io.EOF. If a message is refused, RecvMsg fills it in and
+//     returns the refusal as its error. The handler may return that error, which
+//     ends the stream, or tell its client in a message and call RecvMsg again.
+//     [gate.LeaseFromContext] has nothing to release in this mode. The span tells of
+//     the first refused message, or else of the one that waited longest. Metrics and
+//     logs count all messages.
 func StreamServerInterceptor(a gate.Admitter, opts ...Option) grpc.StreamServerInterceptor {
 	return newServer(a, opts).stream
 }
@@ -75,15 +74,14 @@ func (s *server) admit(ctx context.Context, route string, req any, handler grpc.
 	if err != nil {
 		return nil, s.refuse(ctx, nil, err)
 	}
-	// Deferred, so that a panic or a runtime.Goexit of the handler gives the lease
-	// back, too.
+	// Deferred, so that the lease is also released if the handler panics or calls
+	// runtime.Goexit.
 	defer lease.Release()
 	resp, err := handler(s.host.Context(ctx, lease), req)
 	return resp, s.answer(ctx, nil, err)
 }
 
-// acquire is apart from admit so that the call is not on the stack while the handler
-// runs.
+// acquire is not inlined so that the call is not on the stack while the handler runs.
 //
 //go:noinline
 func (s *server) acquire(ctx context.Context, route string, req any) (gate.Lease, error) {

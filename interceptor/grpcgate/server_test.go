@@ -62,7 +62,7 @@ func TestMistakesPanicAndSayWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestOneAdmitterGatesACallOnceWhereverItStands(t *testing.T) {
+func TestOneAdmitterGatesACallOnlyOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		g := newGate(t, "db", gate.WithMaxWait(0))
 		c := serve(t, nil, append(grpcgate.ServerOptions(g), grpcgate.ServerOptions(g)...))
@@ -150,9 +150,9 @@ func TestEachMessageOfAHoldMessageStreamIsWeighed(t *testing.T) {
 	})
 }
 
-// What an interceptor further out wraps is sent with its whole text, so the
-// refusal's own must be harmless.
-func TestWrappedByAnInterceptorFurtherOutTheRefusalTellsNothing(t *testing.T) {
+// If an interceptor further out wraps an error, grpc-go sends its whole text. So the
+// text of a refusal must be harmless.
+func TestRefusalWrappedByAnOuterInterceptorTellsNothing(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		g := newGate(t, "secret-db", gate.WithMaxWait(0))
 		defer fill(t, g)()
@@ -175,8 +175,7 @@ func TestWrappedByAnInterceptorFurtherOutTheRefusalTellsNothing(t *testing.T) {
 	})
 }
 
-// Without a server around it, as in a test of somebody's own, an interceptor has
-// no trailers to set.
+// Without a server around it, as in a user's test, an interceptor cannot set trailers.
 func TestInterceptorsWorkWithoutAServer(t *testing.T) {
 	g := newGate(t, "db", gate.WithMaxWait(0))
 	unary := grpcgate.UnaryServerInterceptor(g)
@@ -199,7 +198,7 @@ func TestInterceptorsWorkWithoutAServer(t *testing.T) {
 	release()
 }
 
-// The caller has gone, which an interceptor further out must be able to tell.
+// An interceptor further out must be able to tell that the caller has gone.
 func TestCallerThatHasGoneIsAStatusAndAContextError(t *testing.T) {
 	for want, end := range map[codes.Code]func(context.Context) (context.Context, context.CancelFunc){
 		codes.Canceled: context.WithCancel,

@@ -17,11 +17,11 @@ type heldStream struct {
 
 func (s *heldStream) Context() context.Context { return s.ctx }
 
-// openingStream gives its lease back once the first response was sent.
+// openingStream releases its lease when the first response was sent.
 type openingStream struct {
 	heldStream
 	lease  gate.Lease
-	opened bool // only SendMsg touches it, which must not run twice at a time
+	opened bool // only used by SendMsg, which never runs concurrently with itself
 }
 
 func (s *openingStream) SendMsg(m any) error {

@@ -26,7 +26,7 @@ func (s *lonelyStream) Context() context.Context  { return s.ctx }
 func (s *lonelyStream) SetTrailer(md metadata.MD) { s.trailer = metadata.Join(s.trailer, md) }
 func (s *lonelyStream) RecvMsg(any) error         { return nil }
 
-func TestNestedGatesSendOnePushbackWhoeverCarriesIt(t *testing.T) {
+func TestNestedGatesSendOnePushbackWithoutAServer(t *testing.T) {
 	outer, inner := newGate(t, "outer"), newGate(t, "inner", gate.WithMaxWait(0))
 	defer fill(t, inner)()
 	info := &grpc.StreamServerInfo{FullMethod: "/a.B/C"}
@@ -40,8 +40,8 @@ func TestNestedGatesSendOnePushbackWhoeverCarriesIt(t *testing.T) {
 	}
 }
 
-// A goroutine of the handler may still be receiving when the handler returns. What
-// it is given then is given back at once: nobody else would.
+// A goroutine of the handler may still be receiving when the handler returns. A lease
+// that it gets then must be released at once.
 func TestMessageThatIsAdmittedAfterTheHandlerHoldsNothing(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		g := newGate(t, "db", gate.WithMaxWait(time.Minute))

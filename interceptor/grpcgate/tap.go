@@ -8,35 +8,32 @@ import (
 	"github.com/rpcgate/rpcgate/gate"
 )
 
-// TapHandle returns a function for grpc.InTapHandle that refuses calls as soon as
-// their headers are there, if the gate would refuse them at once: it is full, and
-// so is its queue, or it drains. That costs a small part of what a refusal by an
-// interceptor does, so under a flood the server stays useful. It takes no place
-// and never waits; the calls that it lets pass are admitted by the interceptor,
-// which must be installed, too:
+// TapHandle returns a function for grpc.InTapHandle. It refuses a call as soon as its
+// headers have arrived, if the gate would refuse it without a wait, because gate and
+// queue are full or the gate is draining. That costs a small part of a refusal by an
+// interceptor, so the server stays useful under a flood. It takes no lease and never
+// waits. The calls that it lets pass still need the interceptor:
 //
 //	server := grpc.NewServer(append(grpcgate.ServerOptions(db),
 //		grpc.InTapHandle(grpcgate.TapHandle(db)))...)
 //
-// What that means for a call that it refuses:
+// A call that is refused here differs from others:
 //
-//   - It comes before everything else: no interceptor, not even one that
-//     authenticates, no stats handler, no span and no metric of otelgrpc sees it.
-//     The gate's own metrics, events and logs count it, with the route "_OTHER",
-//     since nobody knows yet whether there is such a route.
-//   - With grpc-go 1.85 or later it carries RetryInfo and the other details;
-//     before that grpc-go drops them. It never carries the pushback trailer, which
-//     cannot be set here: a client with a retry policy goes by the policy's own
-//     backoff.
-//   - It happens under the lock of the client's connection. Observers of the gate
-//     and functions given as options must be quick.
+//   - No interceptor, not even one that authenticates, no stats handler and no span
+//     or metric of otelgrpc sees it. The gate's own metrics, events and logs count
+//     it, with the route "_OTHER", since it is not known yet whether the route exists.
+//   - It carries RetryInfo and the other details with grpc-go 1.85 or later; earlier
+//     versions drop them. It never carries the pushback trailer, which grpc-go cannot
+//     set here. A client with a retry policy uses the policy's own backoff.
+//   - It is refused under the lock of the client's connection, so observers of the
+//     gate and functions in options must be quick.
 //
-// Streams with [gate.HoldMessage] always pass: to open one takes no lease. With an
-// Admitter that is not a [gate.EarlyRefuser], and wraps none, all calls pass.
+// Streams with [gate.HoldMessage] always pass, since opening one takes no lease. If a
+// is not a [gate.EarlyRefuser] and does not wrap one, all calls pass.
 // grpc.Server.ServeHTTP does not use the tap.
 //
-// grpc-go marks grpc.InTapHandle as experimental. A nil a or an option with a bad
-// value panics.
+// grpc-go marks grpc.InTapHandle as experimental. The function panics if a is nil or
+// an option has a bad value.
 func TapHandle(a gate.Admitter, opts ...Option) tap.ServerInHandle {
 	return newServer(a, opts).tap
 }

@@ -93,7 +93,7 @@ func TestTapTakesNothingAndLetsWaitersPass(t *testing.T) {
 }
 
 // grpc-go ends a call whose deadline has passed right after the tap, without a
-// word to anybody: a tap that had taken a place would have lost it.
+// word: a tap that had taken a lease would have lost it.
 func TestTapLosesNothingWhenTheCallEndsRightAfterIt(t *testing.T) {
 	g := newGate(t, "db")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -144,7 +144,7 @@ func TestTapLetsHealthStreamsOfMessagesAndForeignAdmittersPass(t *testing.T) {
 	}
 }
 
-// foreign is an Admitter that is none of package gate's.
+// foreign is an Admitter from outside package gate.
 type foreign struct{ to gate.Admitter }
 
 func (f foreign) Acquire(ctx context.Context, call gate.Call) (gate.Lease, error) {

@@ -17,7 +17,7 @@ import (
 //		return
 //	}
 //
-// Nothing must have been written before.
+// The handler must not have written anything before.
 func WriteRejection(w http.ResponseWriter, r *http.Request, err error) bool {
 	var rejection *gate.Rejection
 	if !errors.As(err, &rejection) {

@@ -7,8 +7,7 @@
 //
 //	{"error":"server_busy","requestId":"…"}
 //
-// RPCs have packages of their own, connectgate and grpcgate, which speak their
-// protocols.
+// For RPCs use the packages connectgate and grpcgate, which know their protocols.
 package httpgate
 
 import (
@@ -29,38 +28,38 @@ type Option = interceptor.Option
 
 const pkg = "httpgate"
 
-// NewMiddleware returns middleware that puts a in front of a handler. A request
-// is gated before its body is read, and holds its place until the handler has
-// returned, also when it panics, be it with [http.ErrAbortHandler].
+// NewMiddleware returns middleware that puts a in front of a handler. A request is
+// gated before its body is read. It holds its lease until the handler has returned,
+// or has panicked, with [http.ErrAbortHandler] or anything else.
 //
 // The route, which a [gate.Policy] decides by, is the path of the pattern that an
-// http.ServeMux has matched, without method and host: "/orders/{id}". Only a
-// handler that is registered with the mux knows it, so put the middleware around
-// each of these. Around the mux the route is the path of the request, and
-// telemetry counts it as "_OTHER", since clients choose paths freely.
+// http.ServeMux has matched, without method and host: "/orders/{id}". Only the
+// handlers inside the mux know it, so put the middleware around each of them. If it
+// is around the mux, the route is the path of the request. Telemetry then counts it
+// as "_OTHER", since clients can choose any path.
 //
-// A handler that goes on for long after its expensive part, such as one that
-// sends events or takes over a websocket, need not hold its place for as long: it
-// can give it back with [gate.LeaseFromContext], or its route can have the
-// [gate.StreamMode] HoldOpening, which does so when the first bytes of the body
-// were written or the connection was hijacked, or be exempt. HoldMessage is
-// HoldStream here. A connection that is still in use after its handler has
-// returned holds nothing.
+// Some handlers go on for a long time after their expensive part, for instance to
+// send events or to serve a websocket. They need not hold the lease for as long. A
+// handler can release the lease that it finds with [gate.LeaseFromContext]. Or its
+// route has the [gate.StreamMode] HoldOpening: then the lease is released when the
+// first bytes of the body were written or the connection was hijacked. Or the route
+// is exempt. HoldMessage means HoldStream here. When the handler has returned, a
+// connection that is still in use holds no lease.
 //
-// Requests of method OPTIONS pass: a browser that asks whether it may send a
-// request is to be told that, and not the state of the server. The answer to HEAD
-// is that to GET without the body. Refusals are not to be stored by caches.
+// OPTIONS requests pass: a browser sends them to learn whether it may send a request,
+// and must get an answer to that. HEAD gets the answer of GET without the body.
+// Caches must not store refusals.
 //
-// A caller that has gone while it waited gets no answer; access logs see 499, or
-// 504 if a deadline of the request's context has passed. Over HTTP/1.1 the server
-// does not notice that as long as the body is not read.
+// If a caller leaves while its request waits, access logs show the status 499, or 504
+// if a deadline of the request's context has passed. Over HTTP/1.1 the server notices
+// that only while it reads the body.
 //
-// The wait is bounded by the deadline of the request's context, which net/http
-// does not set by itself. Options that look at the request get the *http.Request,
-// with its body unread; the size of a request is its Content-Length.
+// The deadline of the request's context bounds the wait. net/http does not set one by
+// itself. Options that look at the request get the *http.Request with its body
+// unread. The size of a request is its Content-Length.
 //
-// The middleware is safe for concurrent use. A nil a or an option with a bad
-// value is a mistake of the program and panics.
+// The middleware is safe for concurrent use. It panics if a or the handler is nil or
+// an option has a bad value.
 func NewMiddleware(a gate.Admitter, opts ...Option) func(http.Handler) http.Handler {
 	m := &middleware{host: host.Must(pkg, a, opts)}
 	return func(next http.Handler) http.Handler {
@@ -86,7 +85,7 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 		m.answer(w, r, err)
 		return
 	}
-	// Deferred, so that a panic of the handler gives the lease back, too.
+	// Deferred, so that the lease is also released if the handler panics.
 	defer lease.Release()
 	if m.host.StreamMode(route) == gate.HoldOpening {
 		w = opening.Writer(w, lease)
@@ -94,7 +93,7 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 	next.ServeHTTP(w, r.WithContext(m.host.Context(ctx, lease)))
 }
 
-// route is that of a request, and whether a mux knows it.
+// route returns the route of a request, and whether a mux knows it.
 func route(r *http.Request) (route string, known bool) {
 	if r.Pattern == "" {
 		return r.URL.Path, false
@@ -105,7 +104,7 @@ func route(r *http.Request) (route string, known bool) {
 	return r.Pattern, true
 }
 
-// call is what the gate is told about a request that was not read yet.
+// call returns what the gate is told about a request whose body has not been read.
 func (m *middleware) call(ctx context.Context, r *http.Request, route string, known bool) gate.Call {
 	call := gate.Call{
 		Route:        route,

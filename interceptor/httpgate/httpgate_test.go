@@ -19,7 +19,7 @@ import (
 	"github.com/rpcgate/rpcgate/internal/memhttp"
 )
 
-// newGate makes a gate of one place, without waiting and with a delay of 1.5 s if
+// newGate makes a gate with a limit of 1, without waiting and with a delay of 1.5 s if
 // the options do not say otherwise. It must be empty at the end of the test.
 func newGate(t testing.TB, opts ...gate.Option) *gate.Gate {
 	t.Helper()
@@ -182,7 +182,7 @@ func TestPolicyDecidesByThePattern(t *testing.T) {
 	})
 }
 
-func TestPlaceIsGivenBackWhateverTheHandlerDoes(t *testing.T) {
+func TestLeaseIsReleasedWhateverTheHandlerDoes(t *testing.T) {
 	for name, broken := range map[string]func(){
 		"panic":  func() { panic("broken on purpose") },
 		"abort":  func() { panic(http.ErrAbortHandler) },
@@ -225,7 +225,7 @@ func TestRequestWaitsAndIsRefusedAfterTheWait(t *testing.T) {
 	})
 }
 
-func TestCallerWhoLeavesWhileWaitingIsNoRejection(t *testing.T) {
+func TestCallerThatLeavesWhileWaitingIsNoRejection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t, gate.WithMaxWait(time.Minute))
 		defer fill(t, g)()

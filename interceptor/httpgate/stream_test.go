@@ -14,7 +14,7 @@ import (
 	"github.com/rpcgate/rpcgate/internal/memhttp"
 )
 
-// opening is a policy that sends all requests through g, to hold their place
+// opening is a policy that sends all requests through g, to hold their lease
 // until the first bytes of the response.
 func opening(t *testing.T, g *gate.Gate) *gate.Policy {
 	t.Helper()
@@ -83,7 +83,7 @@ func TestHoldOpeningHoldsToTheFirstBytesOfTheBody(t *testing.T) {
 // onlyReader cannot write itself, so that io.Copy asks the writer to read.
 type onlyReader struct{ io.Reader }
 
-func TestHandlerWithoutABodyGivesThePlaceBackAtItsEnd(t *testing.T) {
+func TestHandlerWithoutABodyReleasesTheLeaseAtItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t)
 		s := memhttp.Start(t, httpgate.NewMiddleware(opening(t, g))(http.HandlerFunc(
@@ -99,7 +99,7 @@ func TestHijackedConnection(t *testing.T) {
 		admitter func(*testing.T, *gate.Gate) gate.Admitter
 		want     string
 	}{
-		"holds its place by default":        {func(_ *testing.T, g *gate.Gate) gate.Admitter { return g }, "[1 1]"},
+		"holds its lease by default":        {func(_ *testing.T, g *gate.Gate) gate.Admitter { return g }, "[1 1]"},
 		"gives it back if it is an opening": {func(t *testing.T, g *gate.Gate) gate.Admitter { return opening(t, g) }, "[1 0]"},
 	} {
 		t.Run(name, func(t *testing.T) {

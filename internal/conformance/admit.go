@@ -14,13 +14,13 @@ import (
 
 func admitCases() []Case {
 	return []Case{
-		{Name: "AdmittedCallHoldsOnePlaceUntilItIsOver", Run: admitted},
-		{Name: "CallWaitsForAPlaceAndGetsIt", Run: waits},
+		{Name: "AdmittedCallHoldsOneLeaseUntilItIsOver", Run: admitted},
+		{Name: "CallWaitsForALeaseAndGetsIt", Run: waits},
 		{Name: "GateKnowsRouteRequestIdAndCaller", Run: identified},
 		{Name: "UnaryCallsAndStreamsShareTheLimit", Shapes: []Shape{ClientStream, ServerStream, BidiStream}, Run: shared},
 		{Name: "HealthChecksPassAFullGate", Shapes: []Shape{Unary}, Run: health},
 		{Name: "ExemptRoutesPassAFullGate", Run: exempt},
-		{Name: "DryRunLetsEverybodyPass", Run: dryRun},
+		{Name: "DryRunLetsAllCallsPass", Run: dryRun},
 		{Name: "KeysHaveTheirOwnShare", Shapes: []Shape{Unary}, Run: keys},
 	}
 }

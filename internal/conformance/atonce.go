@@ -18,8 +18,8 @@ func atOnceCases() []Case {
 	}
 }
 
-// The number of streams at a time, and of the messages in each direction: enough
-// for the race detector to find what two goroutines share.
+// The number of concurrent streams, and of messages in each direction. With these
+// the race detector finds data that two goroutines share.
 const (
 	atOnceStreams  = 4
 	atOnceMessages = 8
@@ -42,9 +42,9 @@ func streamAtOnce(mode gate.StreamMode) func(*Env) {
 	}
 }
 
-// messagesAtOnce has streams whose messages are refused, all of them or those that
-// find no unit free. Their handlers go on to the end, and then take no notice of a
-// refusal or return the last one.
+// messagesAtOnce has streams whose messages are refused: those that find no free unit,
+// then all of them. Their handlers read to the end of the stream. They ignore all
+// refusals, or return the last one.
 func messagesAtOnce(e *Env) {
 	g := e.gateOf(2, gate.WithMaxWait(0))
 	var returns atomic.Bool
@@ -76,8 +76,8 @@ func messagesAtOnce(e *Env) {
 	}
 }
 
-// sendAndReceive sends on one goroutine and receives on another, as all hosts allow
-// their handlers to. It returns the last refusal of a message.
+// sendAndReceive sends on one goroutine and receives on another, which all hosts
+// allow. It returns the last refusal of a message.
 func sendAndReceive(s Stream) (refusal, err error) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -101,8 +101,8 @@ func sendAndReceive(s Stream) (refusal, err error) {
 	}
 }
 
-// exchanges makes streams at a time that send and receive at once, and returns
-// their errors.
+// exchanges makes concurrent streams, which send and receive at once, and returns their
+// errors.
 func (e *Env) exchanges(c Client) [atOnceStreams]error {
 	var errs [atOnceStreams]error
 	var wg sync.WaitGroup

@@ -10,11 +10,11 @@ import (
 
 func callerCases() []Case {
 	return []Case{
-		{Name: "CallerWhoLeavesWhileWaitingIsNoRejection", Run: cancelWaiting},
-		{Name: "WaitEndsWithTheCallersDeadline", Run: deadlineWaiting},
+		{Name: "CallerThatLeavesWhileWaitingIsNoRejection", Run: cancelWaiting},
+		{Name: "WaitEndsWithTheDeadlineOfTheCaller", Run: deadlineWaiting},
 		{Name: "WaitLeavesHalfOfTheDeadlineForTheWork", Run: halfDeadline},
-		{Name: "PlaceIsHeldUntilTheHandlerIsDone", Run: callerGone},
-		{Name: "MalformedRequestTakesNoPlaceForGood", Shapes: []Shape{Unary}, Run: malformed},
+		{Name: "LeaseIsHeldUntilTheHandlerIsDone", Run: callerGone},
+		{Name: "MalformedRequestLeaksNoLease", Shapes: []Shape{Unary}, Run: malformed},
 	}
 }
 
@@ -50,12 +50,12 @@ func deadlineWaiting(e *Env) {
 	defer cancel()
 	start := time.Now()
 	f := e.refused(ctx, c, nil)
-	// The end of the wait and that of the deadline are the same moment.
+	// The wait ends at the same moment as the deadline.
 	if e.Host.Carriers(e.Shape).Code && f.Code != codeDeadlineExceeded && f.Code != codeResourceExhausted {
 		e.Errorf("got %v, want DeadlineExceeded", f)
 	}
 	e.took(start, 2*time.Second)
-	synctest.Wait() // the server's clock has struck, too, before the place is free
+	synctest.Wait() // until the server has seen the deadline, too
 }
 
 func halfDeadline(e *Env) {

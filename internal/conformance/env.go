@@ -12,7 +12,8 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor"
 )
 
-// secret is the name of the gates: no client may see it unasked.
+// secret is the name of the gates, which clients must not see unless an option says
+// so.
 const secret = "secret-db"
 
 // Env is what a case runs in.
@@ -22,14 +23,14 @@ type Env struct {
 	Shape Shape
 }
 
-// gate makes a gate that holds one call, and checks at the end of the case that
-// nobody is left in it.
+// gate makes a gate with a limit of one call, and checks at the end of the case that
+// no call is left in it.
 func (e *Env) gate(opts ...gate.Option) *gate.Gate {
 	e.Helper()
 	return e.gateOf(1, opts...)
 }
 
-// gateOf is gate for one that holds limit calls.
+// gateOf is gate with another limit.
 func (e *Env) gateOf(limit int64, opts ...gate.Option) *gate.Gate {
 	e.Helper()
 	g, err := gate.New(secret, limit, opts...)
@@ -48,7 +49,7 @@ func (e *Env) gateOf(limit int64, opts ...gate.Option) *gate.Gate {
 	return g
 }
 
-// fill takes the gate's one place until the returned function is called.
+// fill takes one unit of the gate until the returned function is called.
 func (e *Env) fill(g *gate.Gate) (release func()) {
 	e.Helper()
 	lease, err := g.TryAcquire(gate.Call{Route: "filler"})
@@ -58,7 +59,7 @@ func (e *Env) fill(g *gate.Gate) (release func()) {
 	return lease.Release
 }
 
-// start serves the handler (nil: Echo) behind a.
+// start serves the handler, or Echo if that is nil, behind a.
 func (e *Env) start(a gate.Admitter, handler Handler, opts ...interceptor.Option) Client {
 	if handler == nil {
 		handler = Echo
@@ -76,30 +77,29 @@ func (e *Env) policy(g *gate.Gate, mode gate.StreamMode) *gate.Policy {
 	return p
 }
 
-// call makes a whole call of the case's shape with one request and returns the
-// last response and the error, which is nil if all went well.
+// call makes a whole call of the case's shape with one request. It returns the last
+// response, and the error if the call failed.
 func (e *Env) call(ctx context.Context, c Client, text string) (string, error) {
 	return e.callWith(ctx, c, e.Shape, text, nil)
 }
 
 func (e *Env) callWith(ctx context.Context, c Client, shape Shape, text string, header map[string]string) (string, error) {
-	// Ends what is left of a stream when an error has cut it short.
+	// This ends the rest of a stream after an error.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	return finish(c.Open(ctx, shape, header), text)
 }
 
-// finish sends the one request of a call, and returns as last does.
+// finish sends the only request of a call and returns what last does.
 func finish(call ClientCall, text string) (string, error) {
-	// What goes wrong in Send is said by Recv.
+	// If Send fails, Recv returns the error.
 	if err := call.Send(text); err == nil {
 		_ = call.CloseSend()
 	}
 	return last(call)
 }
 
-// last returns the last response of a call and the error, which is nil if all went
-// well.
+// last returns the last response of a call, and the error if the call failed.
 func last(call ClientCall) (string, error) {
 	last := ""
 	for {
@@ -114,7 +114,7 @@ func last(call ClientCall) (string, error) {
 	}
 }
 
-// mustCall is call for one that must succeed.
+// mustCall makes a call that must succeed.
 func (e *Env) mustCall(ctx context.Context, c Client) {
 	e.Helper()
 	if got, err := e.call(ctx, c, "hello"); err != nil || got != "hello" {
@@ -138,8 +138,8 @@ func (e *Env) failure(err error) *Failure {
 	return f
 }
 
-// background makes a call on a goroutine of its own and waits until everything
-// stands still. The returned function waits for the result.
+// background runs f on a goroutine of its own and waits until all goroutines are
+// blocked. The returned function waits for the result.
 func (e *Env) background(f func() error) (wait func() error) {
 	done := make(chan error, 1)
 	go func() { done <- f() }()
@@ -157,7 +157,7 @@ func (e *Env) totals(g *gate.Gate, accepted, rejected, abandoned uint64) {
 	}
 }
 
-// inFlight checks how many calls hold a place.
+// inFlight checks how many units are in flight.
 func (e *Env) inFlight(g *gate.Gate, want int64) {
 	e.Helper()
 	synctest.Wait()

@@ -13,12 +13,12 @@ import (
 
 func handlerCases() []Case {
 	return []Case{
-		{Name: "PanicGivesThePlaceBack", Run: panics},
-		{Name: "GoexitGivesThePlaceBack", Run: goexits},
+		{Name: "PanicReleasesTheLease", Run: panics},
+		{Name: "GoexitReleasesTheLease", Run: goexits},
 		{Name: "ErrorOfTheHandlerIsLeftAlone", Run: handlerError},
 		{Name: "HandlerMayReleaseEarly", Run: releaseEarly},
-		{Name: "RejectionOfABareGateIsToldAsOurs", Run: bareRejection},
-		{Name: "RejectionOfABareGateOnAnExemptRouteIsToldAsOurs", Run: bareRejectionExempt},
+		{Name: "RejectionOfTheHandlerIsToldLikeOurs", Run: bareRejection},
+		{Name: "RejectionOfTheHandlerOnAnExemptRouteIsToldLikeOurs", Run: bareRejectionExempt},
 		{Name: "WrappedRejectionTellsNothing", Run: wrappedRejection},
 		{Name: "FailingAdmitterIsInternalAndTellsNothing", Run: failingAdmitter},
 	}
@@ -50,7 +50,7 @@ func goexits(e *Env) {
 	})
 	ctx, cancel := context.WithTimeout(e.Context(), time.Second)
 	defer cancel()
-	_, _ = e.call(ctx, c, "hello") // what the client is told is up to what is around the gate
+	_, _ = e.call(ctx, c, "hello") // what the client gets is not up to the gate
 	e.inFlight(g, 0)
 	e.totals(g, 1, 0, 0)
 }
@@ -84,7 +84,7 @@ func releaseEarly(e *Env) {
 	e.mustCall(e.Context(), c)
 }
 
-// innerGate is a gate of the handler's own, and full.
+// innerGate makes a full gate for the handler to use.
 func innerGate(e *Env) *gate.Gate {
 	g, err := gate.New("secret-inner", 1, gate.WithMaxWait(0))
 	if err != nil {
@@ -125,7 +125,7 @@ func wrappedRejection(e *Env) {
 	e.checkRefusal(e.refused(e.Context(), c, nil), e.Shape, busy("LIMIT"))
 }
 
-// brokenAdmitter is somebody's own Admitter.
+// brokenAdmitter is a user's Admitter that fails.
 type brokenAdmitter struct{}
 
 func (brokenAdmitter) Acquire(context.Context, gate.Call) (gate.Lease, error) {

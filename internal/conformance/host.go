@@ -45,16 +45,16 @@ type Host struct {
 	Name string
 	// Shapes are the calls it can serve.
 	Shapes []Shape
-	// Carriers says what a client of the host gets to see of a refusal.
+	// Carriers returns what a client of the host can see of a refusal.
 	Carriers func(Shape) Carriers
 	// BeforeDecode says that unary calls are gated before their body is read.
 	BeforeDecode bool
 	// Lacks names the cases that the host cannot pass, with the reason. A
 	// reason is a property of the protocol, never of our code.
 	Lacks map[string]string
-	// Start serves until the test ends (t.Cleanup) and returns a client of
-	// the server, which sees it come from [RemoteIP]. It is called inside of a
-	// synctest bubble, for each server of a case.
+	// Start serves until the test ends and returns a client of the server. For
+	// the server its address is [RemoteIP]. It is called in a synctest bubble,
+	// for each server of a case.
 	Start func(t testing.TB, s Setup) Client
 }
 
@@ -64,22 +64,22 @@ func (h Host) has(s Shape) bool { return slices.Contains(h.Shapes, s) }
 type Setup struct {
 	Admitter gate.Admitter
 	Options  []interceptor.Option
-	// Handler answers all echo calls, behind the gate; nil: [Echo].
+	// Handler answers all echo calls, behind the gate. Nil means [Echo].
 	Handler Handler
 }
 
-// Handler answers a call of any shape. Outside of the gate the host recovers
-// panics and answers Internal.
+// Handler answers a call of any shape. If it panics, the host recovers outside the
+// gate and answers Internal.
 type Handler func(ctx context.Context, shape Shape, s Stream) error
 
-// Stream is a call as its handler sees it. A request that is not a stream is one
-// Recv with io.EOF after it, a response that is not a stream is one Send.
+// Stream is the handler's side of a call. If the request is not a stream, the second
+// Recv returns io.EOF. If the response is not a stream, there is one Send.
 type Stream interface {
 	Recv() (string, error)
 	Send(text string) error
 }
 
-// Echo sends back what it receives: of a ClientStream the last text.
+// Echo sends back what it receives. For a ClientStream that is the last text.
 func Echo(_ context.Context, shape Shape, s Stream) error {
 	last := ""
 	for {
@@ -105,28 +105,28 @@ func Echo(_ context.Context, shape Shape, s Stream) error {
 
 // Client calls the server of a host. The errors of calls are *Failure.
 type Client interface {
-	// Open begins a call. It may leave it to the first Recv to do so, and to
-	// report what went wrong, if the shape is Unary or ServerStream.
+	// Open begins a call. If the shape is Unary or ServerStream, the first Recv
+	// may begin it instead.
 	Open(ctx context.Context, shape Shape, header map[string]string) ClientCall
 	// Malformed makes a unary call whose body cannot be decoded.
 	Malformed(ctx context.Context) error
-	// Check makes the health check that is served beside the echo service.
+	// Check makes a health check.
 	Check(ctx context.Context) error
 }
 
-// ClientCall is a call as the client sees it, in the same form as [Stream].
+// ClientCall is the client's side of a call, in the same form as [Stream].
 type ClientCall interface {
 	// Send sends a request. io.EOF means that Recv has the error.
 	Send(text string) error
 	CloseSend() error
 	// Recv returns a response, io.EOF at the end, or a *Failure.
 	Recv() (string, error)
-	// Delays returns what a call that has ended well says of when to come back:
-	// nothing, if the host is right. It is for streams of requests.
+	// Delays returns the delays in the headers and trailers of a stream that has
+	// ended well. There should be none.
 	Delays() (pushback, retryAfter []string)
 }
 
-// Carriers says what a client gets to see of a refusal.
+// Carriers says what a client can see of a refusal.
 type Carriers struct {
 	Code       bool // of google.rpc
 	Details    bool // RetryInfo, ErrorInfo, RequestInfo
@@ -138,9 +138,9 @@ type Carriers struct {
 
 // Failure is the error of a call as a client sees it.
 type Failure struct {
-	Code       uint32 // of google.rpc; 0 if the host has no codes
+	Code       uint32 // of google.rpc, or 0 if the host has no codes
 	Message    string
-	HTTPStatus int // 0 if it was not seen
+	HTTPStatus int // 0 if it is not known
 
 	RetryInfo   *errdetails.RetryInfo
 	ErrorInfo   *errdetails.ErrorInfo
@@ -149,8 +149,8 @@ type Failure struct {
 	Pushback   []string
 	RetryAfter []string
 
-	// Dump is all that was seen, headers, trailers and body, as text: nothing
-	// internal may be in it.
+	// Dump is everything that the client has received, headers, trailers and
+	// body, as text. It must not contain internals.
 	Dump string
 }
 
@@ -159,7 +159,7 @@ func (f *Failure) Error() string {
 	return fmt.Sprintf("code %d (HTTP %d) %q", f.Code, f.HTTPStatus, f.Message)
 }
 
-// AddDetail puts a detail where it belongs.
+// AddDetail adds a detail of a refusal.
 func (f *Failure) AddDetail(m proto.Message) {
 	switch m := m.(type) {
 	case *errdetails.RetryInfo:
@@ -172,7 +172,7 @@ func (f *Failure) AddDetail(m proto.Message) {
 	f.Dump += fmt.Sprintf("\n%s: %v", m.ProtoReflect().Descriptor().FullName(), m)
 }
 
-// The values of google.rpc.Code that the cases look for.
+// The values of google.rpc.Code that the cases expect.
 const (
 	codeCanceled          = 1
 	codeUnknown           = 2

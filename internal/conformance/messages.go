@@ -15,7 +15,7 @@ func messageCases() []Case {
 		{Name: "HoldMessageHoldsForTheOneRequest", Shapes: []Shape{ServerStream}, Run: holdRequest},
 		{Name: "HoldMessageRefusesAMessage", Shapes: []Shape{ClientStream, ServerStream, BidiStream}, Run: refuseMessage},
 		{Name: "HoldMessageHandlerMayGoOnAfterARefusal", Shapes: []Shape{BidiStream}, Run: surviveRefusal},
-		{Name: "HoldMessagePanicGivesThePlaceBack", Shapes: []Shape{ClientStream, ServerStream, BidiStream}, Run: panicMessage},
+		{Name: "HoldMessagePanicReleasesTheLease", Shapes: []Shape{ClientStream, ServerStream, BidiStream}, Run: panicMessage},
 		{Name: "HoldMessageLateReceiverKeepsNothing", Shapes: []Shape{BidiStream}, Run: lateReceiver},
 		{Name: "StreamThatEndsWellAfterARefusalCarriesNoDelay", Shapes: []Shape{ClientStream, BidiStream}, Run: endsWell},
 	}
@@ -77,14 +77,14 @@ func refuseMessage(e *Env) {
 		return received
 	})
 	e.checkRefusal(e.refused(e.Context(), c, nil), e.Shape, busy("LIMIT"))
-	if received == nil && e.Shape != ServerStream { // whose request is received before the handler runs
+	if received == nil && e.Shape != ServerStream { // then the request is received before the handler runs
 		e.Error("Recv gave the handler the message")
 	}
 	e.totals(g, 1, 1, 0)
 }
 
-// surviveRefusal has a handler that asks again until a message is admitted, and
-// then is refused for another reason: clients must find one pushback only.
+// surviveRefusal has a handler that goes on after two refusals and ends with the third.
+// The client must get only one delay.
 func surviveRefusal(e *Env) {
 	g := e.gate(gate.WithMaxWait(0))
 	release := e.fill(g)
@@ -153,8 +153,8 @@ func panicMessage(e *Env) {
 	e.inFlight(g, 0)
 }
 
-// lateReceiver has a handler that returns while a goroutine of its own still
-// waits for a place for the message it has received.
+// lateReceiver has a handler that returns while one of its goroutines still waits for
+// the lease of a message.
 func lateReceiver(e *Env) {
 	g := e.gate(gate.WithMaxWait(time.Minute))
 	release := e.fill(g)
@@ -183,7 +183,7 @@ func lateReceiver(e *Env) {
 	e.inFlight(g, 0)
 }
 
-// endsWell has a handler that answers all the same when its message is refused.
+// endsWell has a handler that answers although its message was refused.
 func endsWell(e *Env) {
 	g := e.gate(gate.WithMaxWait(0))
 	defer e.fill(g)()

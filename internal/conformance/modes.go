@@ -14,7 +14,7 @@ func modeCases() []Case {
 	}
 }
 
-// watch returns a handler like Echo that says how many are in flight at each
+// watch returns a handler like Echo that notes how many units are in flight at each
 // step: at its start, after each message received, after each one sent.
 func watch(g *gate.Gate, steps *[]int64) Handler {
 	return func(ctx context.Context, shape Shape, s Stream) error {

@@ -15,7 +15,7 @@ import (
 func otherCases() []Case {
 	return []Case{
 		{Name: "DrainServesWaitersAndRefusesNewcomers", Run: drain},
-		{Name: "GatesOfAChainAreAllGivenBack", Run: chained},
+		{Name: "AllGatesOfAChainAreReleased", Run: chained},
 		{Name: "StormLeavesNothingBehind", Run: storm},
 		{Name: "PriorityComesFromAHeaderIfSwitchedOn", Shapes: []Shape{Unary}, Run: priority},
 	}
@@ -66,8 +66,7 @@ func chained(e *Env) {
 	e.inFlight(narrow, 0)
 }
 
-// storm is a minute of calls that come, wait, are refused, give up, fail and panic
-// all at once.
+// storm has calls that wait, are refused, give up, fail and panic, all at once.
 func storm(e *Env) {
 	const limit, calls = 4, 120
 	var most atomic.Int64

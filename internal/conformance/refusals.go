@@ -48,7 +48,7 @@ func draining() expectation {
 	return expectation{code: codeUnavailable, http: 503, reason: "DRAINING", max: gate.DefaultMaxDrainDelay}
 }
 
-// checkRefusal holds a failure against what its host can carry of a refusal.
+// checkRefusal checks the parts of a refusal that the host can carry.
 func (e *Env) checkRefusal(f *Failure, shape Shape, want expectation) {
 	e.Helper()
 	can := e.Host.Carriers(shape)
@@ -66,7 +66,7 @@ func (e *Env) checkRefusal(f *Failure, shape Shape, want expectation) {
 			e.Errorf("the client sees %q in\n%s", internal, f.Dump)
 		}
 	}
-	delay := time.Duration(-1) // as the first carrier has it
+	delay := time.Duration(-1) // unknown
 	if can.Details {
 		if f.RetryInfo == nil || f.ErrorInfo == nil || f.RequestInfo == nil {
 			e.Fatalf("a detail is missing: %v, %v, %v", f.RetryInfo, f.ErrorInfo, f.RequestInfo)

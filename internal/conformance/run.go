@@ -7,9 +7,9 @@ import (
 
 // Case is one row of the table: a promise that every host keeps.
 type Case struct {
-	// Name says the promise, as the name of a test.
+	// Name states the promise, in the form of a test name.
 	Name string
-	// Shapes are those it is checked with; nil: all that the host has.
+	// Shapes are the ones it is checked with. Nil means all that the host has.
 	Shapes []Shape
 	// Run checks it. It runs in a bubble of its own.
 	Run func(e *Env)
@@ -26,8 +26,8 @@ func Cases() []Case {
 	return all
 }
 
-// Run checks every case of the table against h, each as a subtest, and below it
-// one for each shape.
+// Run checks every case of the table against h: a subtest for each case, and in it one
+// for each shape.
 func Run(t *testing.T, h Host) {
 	for _, c := range Cases() {
 		t.Run(c.Name, func(t *testing.T) {

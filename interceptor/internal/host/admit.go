@@ -10,23 +10,22 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
-// Passes reports whether the call needs no Acquire: its route is exempt, or a host
-// further out has admitted it already. A call of a route that a [gate.Policy]
-// exempts does not pass here. Acquire gives it the zero lease: the Policy looks for
-// the route there anyway.
+// Passes reports whether a call needs no Acquire, because its route is exempt or a
+// host further out has admitted it. It leaves exemptions by a [gate.Policy] to
+// Acquire, which looks up the route anyway and returns the zero lease.
 func (h *Host) Passes(ctx context.Context, route string) bool {
 	return h.policy == nil && h.exempts(route) || gate.AdmittedBy(ctx, h.admitter)
 }
 
-// Exempts reports whether calls of the route need no lease at all. Clients go by it:
-// that the server around them has admitted a call says nothing about a downstream.
+// Exempts reports whether calls of the route need no lease. Clients use it instead of
+// Passes: that a server has admitted a call says nothing about a downstream.
 func (h *Host) Exempts(route string) bool { return h.exempts(route) }
 
-// StreamMode says how long a stream of the route holds its lease.
+// StreamMode returns when a stream of the route holds a lease.
 func (h *Host) StreamMode(route string) gate.StreamMode { return h.streamMode(route) }
 
-// Acquire admits the call and records the decision on its span. The handler gets a
-// [Host.Context].
+// Acquire admits a call and records the decision on its span. [Host.Context] makes the
+// context of its handler.
 func (h *Host) Acquire(ctx context.Context, call *gate.Call) (gate.Lease, error) {
 	lease, err := h.acquire(ctx, call)
 	if h.recorder != nil && trace.SpanFromContext(ctx).IsRecording() {
@@ -55,16 +54,16 @@ func (h *Host) acquire(ctx context.Context, call *gate.Call) (gate.Lease, error)
 	}
 }
 
-// annotate is apart from Acquire, which needs no stack for a copy of the call as
-// long as no span is recording.
+// annotate is not inlined, so that Acquire needs stack for a copy of the call only if
+// a span is recording.
 //
 //go:noinline
 func (h *Host) annotate(ctx context.Context, call *gate.Call, lease gate.Lease, err error) {
 	h.recorder.Annotate(ctx, *call, lease, err)
 }
 
-// Context returns the context of the handler of an admitted call, which carries the
-// lease, unless that is the zero one of an exempt call.
+// Context returns the context for the handler of an admitted call. It carries the
+// lease, except for the zero lease of an exempt call.
 func (h *Host) Context(ctx context.Context, lease gate.Lease) context.Context {
 	if lease == (gate.Lease{}) {
 		return ctx
@@ -72,8 +71,8 @@ func (h *Host) Context(ctx context.Context, lease gate.Lease) context.Context {
 	return gate.NewContext(ctx, lease, h.admitter)
 }
 
-// RefuseEarly refuses the call if the Admitter is a [gate.EarlyRefuser] and Acquire
-// would refuse it at once.
+// RefuseEarly refuses a call if the Admitter is a [gate.EarlyRefuser] and Acquire
+// would refuse the call without a wait.
 func (h *Host) RefuseEarly(ctx context.Context, call *gate.Call) error {
 	if h.early == nil {
 		return nil
@@ -81,8 +80,8 @@ func (h *Host) RefuseEarly(ctx context.Context, call *gate.Call) error {
 	return h.early.RefuseEarly(ctx, *call)
 }
 
-// Refusal says how the caller is told of err. It reports false if err is no
-// rejection.
+// Refusal returns the refusal that tells the caller of err. It reports false if err is
+// no rejection.
 func (h *Host) Refusal(ctx context.Context, err error) (refusal.Refusal, bool) {
 	r, ok := errors.AsType[*gate.Rejection](err)
 	if !ok {

@@ -1,6 +1,6 @@
-// Package host is what the interceptors for grpc-go, Connect and net/http have
-// in common: their options, what they tell the gate about a call, and the way
-// from an Admitter to a lease with its telemetry.
+// Package host has what the interceptors for grpc-go, Connect and net/http share:
+// their options, what they tell the gate about a call, and the way from an Admitter
+// to a lease and its telemetry.
 package host
 
 import (
@@ -14,41 +14,42 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/internal/mistake"
 )
 
-// Option configures an interceptor. Package interceptor has the type that users see,
-// and its functions. The interface is sealed: only this module can name Config.
+// Option configures an interceptor. Users see the type of package interceptor. The
+// interface is sealed: only this module can name Config.
 type Option interface{ Apply(*Config) error }
 
-// OptionFunc is an Option made of a function.
+// OptionFunc is a function that is an Option.
 type OptionFunc func(*Config) error
 
 // Apply calls f.
 func (f OptionFunc) Apply(c *Config) error { return f(c) }
 
-// Metadata gives a host's options access to what the client sent: gRPC metadata
-// or HTTP headers. Get returns the first value of a key, or "".
+// Metadata is what a client has sent: gRPC metadata or HTTP headers. Get returns the
+// first value of a key, or "".
 type Metadata interface{ Get(key string) string }
 
-// multiMetadata is Metadata that has all values of a key.
+// multiMetadata is Metadata with access to all values of a key.
 type multiMetadata interface {
 	Metadata
 	Values(key string) []string
 }
 
-// Config is what the options set.
+// Config has what the options set.
 type Config struct {
-	// Key finds the key of a call; nil: calls have none.
+	// Key finds the key of a call. If it is nil, calls have none.
 	Key func(ctx context.Context, call gate.Call, md Metadata) string
-	// PriorityHeader names the header that clients set the priority with;
-	// empty: they cannot.
+	// PriorityHeader is the header in which clients set the priority. If it is
+	// empty, they cannot.
 	PriorityHeader string
-	// TrustedProxies are the peers whose X-Forwarded-For is believed.
+	// TrustedProxies are the peers whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
-	// Cost and Size find those of a call from its request; nil: 1 and unknown.
+	// Cost and Size find the cost and size of a call from its request. They may
+	// be nil.
 	Cost func(ctx context.Context, route string, request any) int64
 	Size func(request any) int64
-	// StateInDetails lets clients see the gate's name and numbers.
+	// StateInDetails tells clients the gate's name and numbers.
 	StateInDetails bool
-	// WithoutTelemetry leaves spans and metrics alone.
+	// WithoutTelemetry turns off spans and metrics.
 	WithoutTelemetry bool
 	MeterProvider    metric.MeterProvider // nil: the global one
 	TracerProvider   trace.TracerProvider // nil: the global one

@@ -7,7 +7,7 @@ import (
 	"github.com/rpcgate/rpcgate/gate"
 )
 
-// What clients may send is bounded.
+// Limits for what clients send, in bytes.
 const (
 	maxRequestID    = 128
 	maxKey          = 128
@@ -15,15 +15,14 @@ const (
 )
 
 // Describe adds to the call what the options say about it: key and priority, which
-// they find in md, which is what the client has sent; and cost and size, which they
-// find in the request. That is nil if it was not read.
+// they find in md, and cost and size, which they find in the request. The request is
+// nil if it has not been read.
 func (h *Host) Describe(ctx context.Context, call *gate.Call, md Metadata, request any) {
 	h.describeCaller(ctx, call, md)
 	h.weigh(ctx, call, request)
 }
 
-// Describes reports whether Describe does anything, for a host that has to allocate
-// the Metadata.
+// Describes reports whether Describe does anything. It is for hosts that allocate md.
 func (h *Host) Describes() bool { return h.describes }
 
 func (h *Host) describeCaller(ctx context.Context, call *gate.Call, md Metadata) {
@@ -44,11 +43,11 @@ func (h *Host) weigh(ctx context.Context, call *gate.Call, request any) {
 	}
 }
 
-// RequestID makes what a client has sent as the id of a request safe to use.
+// RequestID returns a request id of a client in a form that is safe to use.
 func RequestID(sent string) string { return Clean(sent, maxRequestID) }
 
-// Clean cuts s to a length and leaves only characters that are safe in logs,
-// headers and pages: printable ASCII.
+// Clean cuts s to maxLen bytes and keeps only printable ASCII, which is safe in logs,
+// headers and pages.
 func Clean(s string, maxLen int) string {
 	if len(s) > maxLen {
 		s = s[:maxLen]
@@ -68,7 +67,7 @@ func Clean(s string, maxLen int) string {
 
 func printable(b byte) bool { return b >= ' ' && b < 0x7f }
 
-// parsePriority reads a header; what it does not know is Normal.
+// parsePriority parses a header. Unknown values are Normal.
 func parsePriority(s string) gate.Priority {
 	switch strings.ToLower(Clean(s, 16)) {
 	case "low":

@@ -12,34 +12,35 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/otelgate"
 )
 
-// Host is an Admitter as an interceptor uses it. It is safe for concurrent use.
+// Host is an Admitter with what an interceptor needs around it. It is safe for
+// concurrent use.
 type Host struct {
 	Config
 	admitter gate.Admitter
 	recorder *otelgate.Recorder // nil: without telemetry
 
-	// The Admitter, if it is one of these, so that calls go to it by pointer. No
-	// interface can stand for both: one that embeds a Policy has its methods, too,
-	// and they would go around its own Acquire.
+	// The Admitter, if it has one of these types. They take calls by pointer. An
+	// interface with AcquireCall would not do: a type that embeds a Policy has that
+	// method, too, and it would bypass the Acquire of the type.
 	gate   *gate.Gate
 	policy *gate.Policy
 
-	describes  bool // an option has something to say about calls
+	describes  bool // Describe does something
 	exempts    func(route string) bool
 	streamMode func(route string) gate.StreamMode
 	early      gate.EarlyRefuser // nil: never refuses early
 }
 
-// Must makes the Host of an interceptor in package pkg. It panics as [mistake.Panic]
-// does.
+// Must makes the Host of a constructor in package pkg. It calls [mistake.Panic] if the
+// Admitter is nil or an option has a bad value.
 func Must[O Option](pkg string, a gate.Admitter, opts []O) *Host {
 	h, err := New(a, opts)
 	mistake.Panic(pkg, err)
 	return h
 }
 
-// New is Must for a constructor that has mistakes of its own to tell of. The error
-// joins what is wrong with the Admitter and with each option.
+// New is Must for constructors with other arguments to check. It returns all mistakes
+// joined.
 func New[O Option](a gate.Admitter, opts []O) (*Host, error) {
 	c, err := newConfig(opts)
 	if err := errors.Join(checkAdmitter(a), err); err != nil {
@@ -62,8 +63,8 @@ func New[O Option](a gate.Admitter, opts []O) (*Host, error) {
 	return h, nil
 }
 
-// checkAdmitter finds a nil, and a nil pointer such as the *gate.Gate of a program
-// that has overlooked the error of gate.New.
+// checkAdmitter finds nil, and nil pointers such as the *gate.Gate of a program that
+// ignores the error of gate.New.
 func checkAdmitter(a gate.Admitter) error {
 	const what, want = "Admitter", "a gate or a policy"
 	if a == nil {
@@ -75,8 +76,8 @@ func checkAdmitter(a gate.Admitter) error {
 	return nil
 }
 
-// newRecorder attaches telemetry. A failure to do so goes where OpenTelemetry's
-// own errors go: it is no reason not to serve.
+// newRecorder attaches telemetry. An error goes where OpenTelemetry's own errors go:
+// it is no reason not to serve.
 func newRecorder(a gate.Admitter, c Config) *otelgate.Recorder {
 	var opts []otelgate.Option
 	if c.MeterProvider != nil {

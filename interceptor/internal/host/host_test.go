@@ -114,7 +114,7 @@ func TestStreamModeIsThePolicys(t *testing.T) {
 	}
 }
 
-// foreign is an Admitter that is none of package gate's, and cannot be compared.
+// foreign is an Admitter from outside package gate that cannot be compared.
 type foreign struct{ errs []error }
 
 func (f foreign) Acquire(context.Context, gate.Call) (gate.Lease, error) {

@@ -8,14 +8,14 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/otelgate"
 )
 
-// Messages admits the messages of one stream, one after the other
-// (gate.HoldMessage). It holds the lease of the message that the handler works on.
-// Its methods may be used by several goroutines at once.
+// Messages admits the messages of one stream, one after the other, for
+// gate.HoldMessage. It holds the lease of the message that the handler works on. It is
+// safe for concurrent use.
 type Messages struct {
 	host    *Host
 	ctx     context.Context  // of the stream
 	handler context.Context  // of its handler
-	call    gate.Call        // without what depends on the message
+	call    gate.Call        // without cost and size, which depend on the message
 	record  *otelgate.Stream // nil: nothing to record
 
 	mu    sync.Mutex
@@ -23,8 +23,8 @@ type Messages struct {
 	ended bool
 }
 
-// Messages begins with the messages of a stream, which ctx belongs to. The call is
-// what is known of it, without what the options say; md is what the client has sent.
+// Messages returns the Messages of the stream that ctx belongs to. The call is what
+// the host knows about the stream. What the options say is added, as in Describe.
 func (h *Host) Messages(ctx context.Context, call gate.Call, md Metadata) *Messages {
 	h.describeCaller(ctx, &call, md)
 	return &Messages{
@@ -33,15 +33,15 @@ func (h *Host) Messages(ctx context.Context, call gate.Call, md Metadata) *Messa
 	}
 }
 
-// Context is the handler's. A host further in does not gate the stream again. There
-// is no lease in it to release.
+// Context returns the context for the handler of the stream. Hosts further in do not
+// gate the stream again. It carries no lease that the handler could release.
 func (m *Messages) Context() context.Context { return m.handler }
 
-// Next gives the lease back: the handler asks for the next message.
+// Next releases the lease, because the handler asks for the next message.
 func (m *Messages) Next() { m.hold(gate.Lease{}) }
 
-// Admit takes a lease for a message that was received. What the span is told of it
-// is a part of what it is told of the whole stream.
+// Admit acquires the lease for a message that was received. The stream's span gets a
+// summary of all messages at the end.
 func (m *Messages) Admit(message any) error {
 	call := m.call
 	m.host.weigh(m.ctx, &call, message)
@@ -53,8 +53,8 @@ func (m *Messages) Admit(message any) error {
 	return err
 }
 
-// End gives the lease back, for good, and writes the summary on the span. The
-// stream's handler has returned.
+// End releases the lease, because the stream's handler has returned, and writes the
+// summary on the span.
 func (m *Messages) End() {
 	m.mu.Lock()
 	m.ended = true
@@ -63,9 +63,8 @@ func (m *Messages) End() {
 	m.record.End()
 }
 
-// hold makes lease the one that is held, instead of the last one. If the handler
-// has returned, while a goroutine of its own was still receiving, it gives lease
-// back.
+// hold keeps lease and releases the one before. It releases lease as well if the
+// handler has returned while one of its goroutines was still receiving.
 func (m *Messages) hold(lease gate.Lease) {
 	m.mu.Lock()
 	last := m.lease

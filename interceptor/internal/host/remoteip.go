@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// RemoteIP returns the address of the caller: that of the peer, or behind
-// trusted proxies the last address in X-Forwarded-For that is not one of
-// theirs. It is empty for a peer without an address, such as one on a Unix
-// socket: all who come that way are not one caller.
+// RemoteIP returns the address of the caller. That is the address of the peer, or
+// behind trusted proxies the last one in X-Forwarded-For that is not a trusted proxy.
+// It is empty for a peer without an IP address, such as one on a Unix socket, so that
+// all such peers are not taken for a single caller.
 func (h *Host) RemoteIP(peer string, md Metadata) string {
 	ip := hostOf(peer)
 	if !isIP(ip) {
@@ -21,7 +21,7 @@ func (h *Host) RemoteIP(peer string, md Metadata) string {
 	for i := len(hops) - 1; i >= 0; i-- {
 		hop := hostOf(strings.TrimSpace(hops[i]))
 		if _, err := netip.ParseAddr(hop); err != nil {
-			break // what stands left of nonsense cannot be believed
+			break // what comes before an invalid address cannot be trusted
 		}
 		ip = hop
 		if !h.trusts(hop) {
@@ -31,9 +31,9 @@ func (h *Host) RemoteIP(peer string, md Metadata) string {
 	return ip
 }
 
-// forwardedFor is the header's value. If it stands there more than once all of it
-// counts: a proxy may add a line below the one that its client has sent. The end
-// is what proxies wrote, so the beginning is cut off if it is too long.
+// forwardedFor returns the value of X-Forwarded-For. If the header is repeated, all its
+// lines count: a proxy may add one below that of its client. Proxies append to the
+// end, so a value that is too long loses its beginning.
 func forwardedFor(md Metadata) string {
 	const name = "X-Forwarded-For"
 	value := md.Get(name)
@@ -59,8 +59,8 @@ func (h *Host) trusts(ip string) bool {
 	return false
 }
 
-// isIP reports whether a peer's host is an address. What looks like one of IPv4
-// comes from the network stack and needs no parsing.
+// isIP reports whether a peer's host is an IP address. It does not parse what looks
+// like IPv4, which comes from the network stack.
 func isIP(host string) bool {
 	for i := range len(host) {
 		if c := host[i]; c != '.' && (c < '0' || c > '9') {
@@ -71,8 +71,8 @@ func isIP(host string) bool {
 	return host != ""
 }
 
-// hostOf is the address without the port, if it has one. It is net.SplitHostPort
-// for addresses that may have no port, without an error to be made.
+// hostOf returns the address without a port. Unlike net.SplitHostPort it takes
+// addresses that have none, and does not allocate an error for them.
 func hostOf(addr string) string {
 	if strings.HasPrefix(addr, "[") {
 		host, _, _ := strings.Cut(addr[1:], "]")

@@ -1,5 +1,5 @@
-// Package opening gives a lease back when the first bytes of an HTTP response
-// were written, for routes with gate.HoldOpening.
+// Package opening releases a lease when the first bytes of an HTTP response were
+// written, for routes with gate.HoldOpening.
 package opening
 
 import (
@@ -11,9 +11,9 @@ import (
 	"github.com/rpcgate/rpcgate/gate"
 )
 
-// Writer returns a ResponseWriter that writes to w and gives the lease back when
-// the first byte of the body was written, or the connection was hijacked. It has
-// the optional methods of net/http's own, which fail if w lacks them.
+// Writer returns a ResponseWriter that writes to w and releases the lease when the
+// first bytes of the body were written or the connection was hijacked. It has the
+// optional methods of net/http's writers. They fail if w does not have them.
 func Writer(w http.ResponseWriter, lease gate.Lease) http.ResponseWriter {
 	return &writer{ResponseWriter: w, lease: lease}
 }
@@ -42,7 +42,7 @@ func (w *writer) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// ReadFrom copies in chunks until the first one is written.
+// ReadFrom copies in chunks until the first one was written.
 func (w *writer) ReadFrom(r io.Reader) (int64, error) {
 	from, ok := w.ResponseWriter.(io.ReaderFrom)
 	if !ok || !w.opened {
@@ -57,8 +57,8 @@ func (w *writer) Flush() { _ = w.FlushError() }
 
 func (w *writer) FlushError() error { return http.NewResponseController(w.ResponseWriter).Flush() }
 
-// Hijack hands the connection to the handler, and with it the end of the
-// response: the gate is not told when that is.
+// Hijack gives the connection to the handler. The gate does not learn when the
+// handler is done with it, so the lease ends here.
 func (w *writer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, buf, err := http.NewResponseController(w.ResponseWriter).Hijack()
 	if err == nil {

@@ -9,18 +9,18 @@ import (
 // ErrorBusy is the [Body.Error] of a refusal.
 const ErrorBusy = "server_busy"
 
-// Body is what clients of plain HTTP and of REST read.
+// Body is the body of an answer to clients of plain HTTP and of REST.
 type Body struct {
 	Error     string            `json:"error"`
 	RequestID string            `json:"requestId,omitempty"`
 	State     map[string]string `json:"state,omitempty"` // see interceptor.WithStateInDetails
 }
 
-// Write answers r with the body. Caches must not store the answer. A HEAD gets its
-// headers alone.
+// Write answers r with the body, which caches must not store. HEAD gets only the
+// headers.
 func (b Body) Write(w http.ResponseWriter, r *http.Request, status int) {
 	text, err := json.Marshal(b)
-	if err != nil { // which strings of valid UTF-8 never cause
+	if err != nil { // cannot happen with strings of valid UTF-8
 		text = []byte(`{}`)
 	}
 	text = append(text, '\n')

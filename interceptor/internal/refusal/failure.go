@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// The values of google.rpc.Code that callers are told. The codes of grpc-go and of
-// Connect are these numbers.
+// The values of google.rpc.Code that callers get. grpc-go and Connect use the same
+// numbers.
 const (
 	CodeCanceled          = 1
 	CodeDeadlineExceeded  = 4
@@ -16,23 +16,22 @@ const (
 	CodeUnavailable       = 14
 )
 
-// StatusClientClosedRequest is nginx's HTTP status for a client that has gone. Only
-// logs see it.
+// StatusClientClosedRequest is nginx's HTTP status for a client that has gone. It only
+// appears in logs.
 const StatusClientClosedRequest = 499
 
-// Failure is how a caller is told that its call was not admitted when that is no
-// rejection: the caller has gone, or an Admitter that is not one of package gate's
-// has failed. The code is never Unknown, which clients take for a bug of the
-// handler.
+// Failure is the answer to a call that was not admitted, but not rejected either: the
+// caller has gone, or an Admitter from outside package gate has failed. Its code is
+// never Unknown, which clients take for a bug of the handler.
 type Failure struct {
-	// Code is a google.rpc.Code, HTTPStatus the one that goes with it.
+	// Code is a google.rpc.Code, HTTPStatus the corresponding status.
 	Code       uint32
 	HTTPStatus int
-	// Name is the error in the body of plain HTTP, Message the text elsewhere.
+	// Name is the error in the body of plain HTTP, Message the text in RPCs.
 	Name, Message string
 }
 
-// FailureOf says how the caller is told of err.
+// FailureOf returns the Failure for err.
 func FailureOf(err error) Failure {
 	switch {
 	case errors.Is(err, context.Canceled):

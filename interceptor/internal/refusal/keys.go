@@ -1,16 +1,15 @@
 package refusal
 
-// The headers and trailers of refusals. A name that both gRPC and HTTP use is here
-// in two forms: lower case as gRPC's metadata has it, canonical as an [http.Header]
-// has it.
+// The headers and trailers of refusals. If both gRPC and HTTP use a name, there are
+// two forms of it: lower case for gRPC's metadata, canonical for an [http.Header].
 const (
 	// PushbackMetadata is gRPC's server pushback: the milliseconds to wait before a
-	// retry, or a negative number to forbid it. A client that finds more than one
+	// retry, or a negative number to forbid it. A client that gets more than one
 	// value does not retry. See gRFC A6.
 	PushbackMetadata = "grpc-retry-pushback-ms"
 	PushbackHeader   = "Grpc-Retry-Pushback-Ms"
 
-	// RetryAfterHeader is HTTP's, RFC 9110 section 10.2.3, in seconds.
+	// RetryAfterHeader is the delay in HTTP, in seconds; see RFC 9110, section 10.2.3.
 	RetryAfterHeader = "Retry-After"
 
 	// RequestIDMetadata is where clients and proxies put the id of a request.

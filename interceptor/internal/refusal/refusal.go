@@ -1,10 +1,11 @@
-// Package refusal says how clients are told that a call was refused. It is the
-// one place that knows the codes, headers and texts; the hosts only put them on
-// their wire. Package details, below it, makes google.rpc messages of a refusal:
-// it is apart so that a host without protobuf need not link it.
+// Package refusal turns a rejection into what clients are told. Only this package
+// knows the codes, headers and texts; the hosts write them in their protocols. The
+// google.rpc messages of a refusal are in package details, so that a host without
+// protobuf does not link them.
 package refusal
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"net/http"
@@ -15,22 +16,22 @@ import (
 	"github.com/rpcgate/rpcgate/gate"
 )
 
-// What clients read. The text names no internals.
+// What clients read. It names no internals.
 const (
 	Message = "server busy"
 	Domain  = "rpcgate"
 )
 
-// Refusal is one rejection as the client is told of it.
+// Refusal is what a client is told of a rejection.
 type Refusal struct {
-	// Code is a google.rpc.Code, HTTPStatus the one that goes with it.
+	// Code is a google.rpc.Code, HTTPStatus the corresponding status.
 	Code       uint32
 	HTTPStatus int
-	// Delay is the time after which to try again, in whole milliseconds, so
-	// that all its carriers say the same.
+	// Delay is the time after which to try again. It has whole milliseconds, so
+	// that all carriers say the same.
 	Delay time.Duration
-	// NoRetry is set when the caller's deadline is nearer than the delay: a
-	// retry could not succeed, it would only hide the rejection.
+	// NoRetry is set if the caller's deadline is nearer than the delay: a retry
+	// could not succeed, and would only hide the rejection.
 	NoRetry bool
 
 	rejection *gate.Rejection
@@ -38,8 +39,8 @@ type Refusal struct {
 	local     bool
 }
 
-// New works out how the caller that ctx belongs to is told of r. withState adds
-// the gate's name and numbers, which are otherwise kept from clients.
+// New returns the refusal that tells the caller, whose context ctx is, of r.
+// withState adds the gate's name and numbers.
 func New(ctx context.Context, r *gate.Rejection, withState bool) Refusal {
 	out := Refusal{
 		Code:       CodeResourceExhausted,
@@ -57,18 +58,18 @@ func New(ctx context.Context, r *gate.Rejection, withState bool) Refusal {
 	return out
 }
 
-// Local returns the refusal marked as made on the client's own side, so that
-// nobody takes it for the server's.
+// Local returns the refusal marked as made by a client's own gate, so that it is not
+// taken for a server's.
 func (r Refusal) Local() Refusal {
 	r.local = true
 	return r
 }
 
-// IsLocal reports whether the refusal is so marked.
+// IsLocal reports whether the refusal was made by a client's own gate.
 func (r Refusal) IsLocal() bool { return r.local }
 
-// WithPushback returns the refusal with the delay that a value of
-// [PushbackMetadata] says, for a call whose caller is told that already.
+// WithPushback returns the refusal with the delay of a pushback that the caller
+// already gets.
 func (r Refusal) WithPushback(value string) Refusal {
 	ms, err := strconv.ParseInt(value, 10, 32)
 	r.NoRetry = err != nil || ms < 0
@@ -78,7 +79,7 @@ func (r Refusal) WithPushback(value string) Refusal {
 	return r
 }
 
-// Rejection is what the refusal was made from.
+// Rejection is the rejection that the refusal tells of.
 func (r Refusal) Rejection() *gate.Rejection { return r.rejection }
 
 // Pushback is the value of [PushbackMetadata].
@@ -92,7 +93,7 @@ func (r Refusal) Pushback() string {
 // RetryAfter is the value of [RetryAfterHeader].
 func (r Refusal) RetryAfter() string { return Seconds(r.Delay) }
 
-// Seconds is a delay as [RetryAfterHeader] says it: whole seconds, rounded up.
+// Seconds is a delay in the form of [RetryAfterHeader]: whole seconds, rounded up.
 func Seconds(d time.Duration) string {
 	return strconv.FormatInt(int64(roundUp(d, time.Second)/time.Second), 10)
 }
@@ -105,8 +106,7 @@ func (r Refusal) Message() string {
 	return Message
 }
 
-// State is what else the client may know: nothing, unless it was asked for. It
-// goes into the metadata of google.rpc.ErrorInfo.
+// State is the metadata of google.rpc.ErrorInfo. Usually it is empty.
 func (r Refusal) State() map[string]string {
 	if !r.HasState() {
 		return nil
@@ -123,39 +123,24 @@ func (r Refusal) State() map[string]string {
 	return m
 }
 
-// HasState reports whether there is any.
+// HasState reports whether State is not empty.
 func (r Refusal) HasState() bool { return r.withState || r.local }
 
-// RequestID is that of the rejection, which may come from a gate that was told
-// anything, without what a protobuf or JSON string cannot hold.
+// RequestID is the request id of the rejection, without what a string in protobuf or
+// JSON cannot hold: a call may have been given any bytes.
 func (r Refusal) RequestID() string { return strings.ToValidUTF8(r.rejection.RequestID, "") }
 
-// Reason is the rejection's reason as google.rpc.ErrorInfo wants it: in upper
-// snake case.
+// Reason is the rejection's reason in the form of google.rpc.ErrorInfo: in upper snake
+// case.
 func (r Refusal) Reason() string { return ReasonCode(r.rejection.Reason) }
 
-// ReasonCode is what [Refusal.Reason] is for the given reason.
+// ReasonCode is the [Refusal.Reason] for a reason of package gate.
 func ReasonCode(r gate.Reason) string {
-	switch r {
-	case gate.ReasonLimit:
-		return "LIMIT"
-	case gate.ReasonQueueFull:
-		return "QUEUE_FULL"
-	case gate.ReasonWaitTimeout:
-		return "WAIT_TIMEOUT"
-	case gate.ReasonKeyLimit:
-		return "KEY_LIMIT"
-	case gate.ReasonDeadline:
-		return "DEADLINE"
-	case gate.ReasonDraining:
-		return "DRAINING"
-	default:
-		return "BUSY"
-	}
+	return cmp.Or(strings.ToUpper(r.String()), "BUSY")
 }
 
-// roundUp rounds d up to a multiple of unit, or down if there is none above: a
-// handler's own error may ask for centuries.
+// roundUp rounds d up to a multiple of unit. If that would overflow, it rounds down:
+// an error of a handler may have a delay of centuries.
 func roundUp(d, unit time.Duration) time.Duration {
 	return (min(d, math.MaxInt64-unit) + unit - 1) / unit * unit
 }

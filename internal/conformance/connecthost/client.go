@@ -58,8 +58,7 @@ func (c *client) Open(ctx context.Context, shape conformance.Shape, header map[s
 	return call
 }
 
-// Malformed sends a message that has a string where the request has bytes that
-// are no UTF-8.
+// Malformed sends a message with invalid UTF-8 in a string of the request.
 func (c *client) Malformed(ctx context.Context) error {
 	seen := &watcher{next: c.http}
 	malformed := connect.NewClient[wrapperspb.BytesValue, testv1.UnaryResponse](
@@ -78,8 +77,7 @@ func (c *client) Check(ctx context.Context) error {
 	return err
 }
 
-// watcher notes the status of the response, which may come when the call is given
-// up already.
+// watcher keeps the status of the response, which may arrive after the call has ended.
 type watcher struct {
 	next   *http.Client
 	status atomic.Int64
@@ -93,7 +91,7 @@ func (w *watcher) Do(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// failure says what a client saw of an error, and returns nil if there is none.
+// failure returns what a client sees of an error, or nil if there is none.
 func (w *watcher) failure(err error) error {
 	if err == nil {
 		return nil
@@ -121,8 +119,8 @@ func set(to http.Header, header map[string]string) {
 	}
 }
 
-// clientCall makes the calls with one request only when the response is asked
-// for, so that the request is known.
+// clientCall begins a call with a single request in the first Recv, when it knows the
+// request.
 type clientCall struct {
 	client testv1connect.EchoServiceClient
 	ctx    context.Context
@@ -132,7 +130,7 @@ type clientCall struct {
 	text   string
 	done   bool
 
-	resHeader, resTrailer http.Header // of a ClientStream
+	resHeader, resTrailer http.Header // of the response to a ClientStream
 
 	clientStream *connect.ClientStreamForClient[testv1.ClientStreamRequest, testv1.ClientStreamResponse]
 	serverStream *connect.ServerStreamForClient[testv1.ServerStreamResponse]

@@ -1,4 +1,3 @@
-// Package connecthost has the hosts of package connectgate for the conformance
-// table: both versions of Connect and the middleware, each as clients of all
-// three protocols see it.
+// Package connecthost has the hosts of package connectgate for the conformance table:
+// both versions of Connect and the middleware, with clients of all three protocols.
 package connecthost

@@ -53,7 +53,7 @@ func V2(p Protocol) conformance.Host {
 }
 
 // MiddlewareV1 is a Connect v1 server with connectgate.NewMiddleware and the
-// interceptor, which is needed for what handlers return and for messages.
+// interceptor, which handles the errors of handlers and gates messages.
 func MiddlewareV1(p Protocol) conformance.Host {
 	h := host("Connect middleware and v1", p, func(s conformance.Setup) http.Handler {
 		inner := HandlerV1(s.Handler, connectgate.NewInterceptor(s.Admitter, s.Options...))

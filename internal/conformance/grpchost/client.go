@@ -41,8 +41,7 @@ func (c *client) Open(ctx context.Context, shape conformance.Shape, header map[s
 	return call
 }
 
-// Malformed sends a message that has a string where the request has bytes that
-// are no UTF-8.
+// Malformed sends a message with invalid UTF-8 in a string of the request.
 func (c *client) Malformed(ctx context.Context) error {
 	var header, trailer metadata.MD
 	err := c.conn.Invoke(ctx, conformance.Unary.Route(), wrapperspb.Bytes([]byte{0xff, 0xfe}), &testv1.UnaryResponse{},
@@ -58,8 +57,8 @@ func (c *client) Check(ctx context.Context) error {
 	return err
 }
 
-// clientCall makes the calls with one request only when the response is asked
-// for, so that the request is known.
+// clientCall begins a call with a single request in the first Recv, when it knows the
+// request.
 type clientCall struct {
 	shape  conformance.Shape
 	client testv1.EchoServiceClient
@@ -158,7 +157,7 @@ func received[M texter](stream grpc.ClientStream, recv func() (M, error)) (strin
 	return "", failure(err, header, stream.Trailer())
 }
 
-// failure says what a client saw of an error, and returns nil if there is none.
+// failure returns what a client sees of an error, or nil if there is none.
 func failure(err error, header, trailer metadata.MD) error {
 	if err == nil {
 		return nil

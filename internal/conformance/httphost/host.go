@@ -18,8 +18,8 @@ import (
 	"github.com/rpcgate/rpcgate/internal/memhttp"
 )
 
-// Middleware is a server of plain handlers with httpgate.NewMiddleware. A request
-// or response is a body, a stream of responses is one line for each.
+// Middleware is a server of plain handlers with httpgate.NewMiddleware. A request or
+// response is a body; a stream of responses is a body with a line for each.
 func Middleware() conformance.Host {
 	const noDeadline = "HTTP has no header for a client's deadline"
 	return conformance.Host{
@@ -34,7 +34,7 @@ func Middleware() conformance.Host {
 			"WaitLeavesHalfOfTheDeadlineForTheWork": noDeadline,
 			"HoldMessageHoldsForTheOneRequest":      "an HTTP request is no stream of messages",
 			"HoldMessageRefusesAMessage":            "an HTTP request is no stream of messages",
-			"HoldMessagePanicGivesThePlaceBack":     "an HTTP request is no stream of messages",
+			"HoldMessagePanicReleasesTheLease":      "an HTTP request is no stream of messages",
 		},
 		Start: func(t testing.TB, s conformance.Setup) conformance.Client {
 			gated := httpgate.NewMiddleware(s.Admitter, s.Options...)
@@ -50,7 +50,7 @@ func Middleware() conformance.Host {
 	}
 }
 
-// handler serves a conformance.Handler in the way of plain HTTP.
+// handler serves a conformance.Handler over plain HTTP.
 func handler(shape conformance.Shape, h conformance.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text, err := io.ReadAll(r.Body)
@@ -123,7 +123,7 @@ type call struct {
 func (c *call) Send(text string) error { c.text = text; return nil }
 func (c *call) CloseSend() error       { return nil }
 
-// Delays has nothing to say: there are no streams of requests.
+// Delays is not needed: there are no streams of requests.
 func (c *call) Delays() (pushback, retryAfter []string) { return nil, nil }
 
 func (c *call) Recv() (string, error) {

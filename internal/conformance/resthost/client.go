@@ -18,7 +18,7 @@ import (
 	"github.com/rpcgate/rpcgate/internal/conformance"
 )
 
-// Where REST clients find the methods.
+// The paths of the methods in REST.
 const (
 	unaryPath  = "/v1/echo"
 	streamPath = "/v1/stream"
@@ -29,8 +29,7 @@ const (
 type client struct {
 	http *http.Client
 	url  string
-	// deadline says how long the client waits: the name of the header, and
-	// its value.
+	// deadline returns the header that tells the server of a deadline.
 	deadline func(left time.Duration) (header, value string)
 }
 
@@ -53,7 +52,7 @@ func (c *client) Check(ctx context.Context) error {
 	return check.begin()
 }
 
-// call is a request and its response: of a stream it has a line for each message.
+// call is a request and its response, which has a line for each message of a stream.
 type call struct {
 	client *client
 	ctx    context.Context
@@ -72,7 +71,7 @@ func (c *call) Send(text string) (err error) {
 
 func (c *call) CloseSend() error { return nil }
 
-// Delays has nothing to say: there are no streams of requests.
+// Delays is not needed: there are no streams of requests.
 func (c *call) Delays() (pushback, retryAfter []string) { return nil, nil }
 
 func (c *call) Recv() (string, error) {
@@ -130,7 +129,7 @@ func (c *call) begin() error {
 	return c.failure(body)
 }
 
-// broken is what a client makes of a call that it got no answer to.
+// broken returns the failure of a call that got no answer.
 func (c *call) broken(err error) error {
 	f := &conformance.Failure{Code: uint32(codes.Unavailable), Message: err.Error(), Dump: err.Error()}
 	switch {
@@ -142,8 +141,8 @@ func (c *call) broken(err error) error {
 	return f
 }
 
-// failure reads an answer that says what went wrong: a google.rpc.Status, perhaps
-// as the error of a stream, or a short body.
+// failure reads the answer to a call that failed: a google.rpc.Status, which may be
+// the error of a stream, or a short body.
 func (c *call) failure(body []byte) error {
 	f := &conformance.Failure{
 		HTTPStatus: c.response.StatusCode, RetryAfter: c.response.Header.Values("Retry-After"),

@@ -1,4 +1,4 @@
-// Package resthost has the hosts that clients of REST reach, for the conformance
-// table: Vanguard in front of Connect and of grpc-go, and grpc-gateway. It also
-// has clients of Connect in front of grpc-go, which Vanguard makes possible.
+// Package resthost has the hosts for clients of REST in the conformance table: Vanguard
+// in front of Connect and of grpc-go, and grpc-gateway. With Vanguard, clients of
+// Connect can also call grpc-go.
 package resthost

@@ -36,7 +36,7 @@ func Gateway() conformance.Host {
 }
 
 func startGateway(t testing.TB, s conformance.Setup) conformance.Client {
-	// The gateway says in X-Forwarded-For who calls it.
+	// The gateway sends its caller's address in X-Forwarded-For.
 	opts := append([]interceptor.Option{interceptor.WithTrustedProxies("127.0.0.1")}, s.Options...)
 	srv := grpc.NewServer(append(grpchost.Recovery(), grpcgate.ServerOptions(s.Admitter, opts...)...)...)
 	grpchost.Register(srv, s.Handler)
@@ -58,8 +58,7 @@ func startGateway(t testing.TB, s conformance.Setup) conformance.Client {
 	}}
 }
 
-// passTestHeaders lets the headers of the cases through, which the default does
-// not.
+// passTestHeaders also passes the headers that the cases send.
 func passTestHeaders(key string) (string, bool) {
 	if key = strings.ToLower(key); key == "x-tenant" || key == "x-priority" {
 		return key, true
@@ -67,9 +66,8 @@ func passTestHeaders(key string) (string, bool) {
 	return runtime.DefaultHeaderMatcher(key)
 }
 
-// NewGateway serves the echo service behind conn, and its health, as the code of
-// protoc-gen-grpc-gateway does: POST of a message, or of the one request of a
-// stream.
+// NewGateway serves the echo service behind conn, and its health, like code of
+// protoc-gen-grpc-gateway: a call is the POST of its request.
 func NewGateway(conn grpc.ClientConnInterface, opts ...gatewaygate.Option) (http.Handler, error) {
 	mux := runtime.NewServeMux(gatewaygate.ServeMuxOptions(opts...)...)
 	echo, health := testv1.NewEchoServiceClient(conn), grpc_health_v1.NewHealthClient(conn)

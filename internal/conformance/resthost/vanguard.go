@@ -39,10 +39,10 @@ func VanguardGRPC() conformance.Host {
 	return vanguardREST("Vanguard over grpc-go by REST", grpcServer, overGRPC()...)
 }
 
-// VanguardGRPCByConnect is the same as clients of Connect see it. Streams of
-// requests are left out: Vanguard 0.4 holds a lock while it waits for a message,
-// and grpc-go needs that lock to end the call. Transcoded gets around it when a
-// call is refused, not when a handler ends a stream that its client keeps open.
+// VanguardGRPCByConnect is the same with clients of Connect. It has no streams of
+// requests: Vanguard 0.4 holds a lock while it waits for a message, and grpc-go needs
+// that lock to end the call. Transcoded solves that for refused calls, but not for a
+// handler that ends a stream which its client keeps open.
 func VanguardGRPCByConnect() conformance.Host {
 	return conformance.Host{
 		Name:   "Vanguard over grpc-go by Connect",

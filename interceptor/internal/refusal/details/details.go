@@ -1,5 +1,5 @@
-// Package details makes google.rpc messages of a refusal: RetryInfo, ErrorInfo
-// and RequestInfo, in this order.
+// Package details makes the google.rpc messages of a refusal: RetryInfo, ErrorInfo and
+// RequestInfo, in this order.
 package details
 
 import (
@@ -18,9 +18,9 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
-// The details are packed by hand: three small messages, of which two hold one
-// value each and one is the same for all refusals of a reason. Reflection takes
-// longer than the rest of a refusal. The tests hold the bytes against those of
+// The details are encoded by hand, because reflection takes longer than the rest of a
+// refusal. Two of the three small messages have a single value, and one is the same
+// for all refusals with the same reason. The tests compare the bytes with those of
 // proto.Marshal.
 const (
 	typeRetryInfo   = "type.googleapis.com/google.rpc.RetryInfo"
@@ -28,13 +28,13 @@ const (
 	typeRequestInfo = "type.googleapis.com/google.rpc.RequestInfo"
 )
 
-// Status is the refusal as google.rpc.Status. It shares memory with other
-// refusals and must not be changed.
+// Status is the refusal as a google.rpc.Status. It shares memory with other refusals
+// and must not be changed.
 func Status(r refusal.Refusal) *spb.Status {
 	return &spb.Status{Code: int32(r.Code), Message: r.Message(), Details: Packed(r)}
 }
 
-// Messages are the details as messages, for whoever needs their JSON.
+// Messages are the details as messages, for callers that need their JSON.
 func Messages(r refusal.Refusal) []proto.Message {
 	return []proto.Message{
 		&errdetails.RetryInfo{RetryDelay: durationpb.New(r.Delay)},
@@ -43,8 +43,8 @@ func Messages(r refusal.Refusal) []proto.Message {
 	}
 }
 
-// Packed are the [Messages] as they are sent. They share memory with other
-// refusals and must not be changed.
+// Packed are the [Messages] in encoded form. They share memory with other refusals and
+// must not be changed.
 func Packed(r refusal.Refusal) []*anypb.Any {
 	return []*anypb.Any{
 		{TypeUrl: typeRetryInfo, Value: packRetryInfo(r.Delay)},
@@ -61,8 +61,8 @@ func packRetryInfo(d time.Duration) []byte {
 	return appendRetryInfo(make([]byte, 0, 2+maxDuration), make([]byte, 0, maxDuration), d)
 }
 
-// appendRetryInfo appends RetryInfo{retry_delay = 1: Duration{seconds = 1, nanos =
-// 2}}, which it puts together in duration.
+// appendRetryInfo appends RetryInfo{retry_delay = 1: Duration{seconds = 1, nanos = 2}}.
+// It uses duration as scratch space.
 func appendRetryInfo(b, duration []byte, d time.Duration) []byte {
 	duration = appendVarint(duration, 1, uint64(d/time.Second))
 	duration = appendVarint(duration, 2, uint64(d%time.Second))
@@ -91,7 +91,7 @@ func packReason(r gate.Reason) []byte {
 	return appendString(appendString(nil, 1, refusal.ReasonCode(r)), 2, refusal.Domain)
 }
 
-// errorInfos has what is the same for all refusals of a reason, by the reason.
+// errorInfos has the ErrorInfo of each reason.
 var errorInfos = func() (infos [gate.ReasonDraining + 1]*anypb.Any) {
 	for reason := range infos {
 		infos[reason] = &anypb.Any{TypeUrl: typeErrorInfo, Value: packReason(gate.Reason(reason))}
@@ -99,8 +99,8 @@ var errorInfos = func() (infos [gate.ReasonDraining + 1]*anypb.Any) {
 	return infos
 }()
 
-// appendVarint and appendString append a field, unless it has the value that
-// proto3 leaves out.
+// appendVarint and appendString append a field, unless it has its zero value, which
+// proto3 omits.
 func appendVarint(b []byte, field protowire.Number, v uint64) []byte {
 	if v == 0 {
 		return b

@@ -11,7 +11,7 @@ import (
 // Kind is one of the details.
 type Kind int
 
-// The details, in their order.
+// The details in their order.
 const (
 	RetryInfo Kind = iota
 	ErrorInfo
@@ -27,8 +27,8 @@ func (k Kind) typeURL() string {
 // Type is the name of the detail's message.
 func (k Kind) Type() string { return strings.TrimPrefix(k.typeURL(), "type.googleapis.com/") }
 
-// Value is the detail as it is sent. It is put together in scratch, or shares
-// memory with other refusals, and must not be changed.
+// Value is the encoded detail. It is in scratch or shares memory with other refusals,
+// and must not be changed.
 func (k Kind) Value(scratch []byte, r refusal.Refusal) []byte {
 	switch k {
 	case RetryInfo:
@@ -45,7 +45,7 @@ func (k Kind) Value(scratch []byte, r refusal.Refusal) []byte {
 func Append(b []byte, r refusal.Refusal) []byte {
 	b = appendVarint(b, 1, uint64(r.Code))
 	b = appendString(b, 2, r.Message())
-	var scratch [160]byte // enough for an id of 128 characters, which hosts cut it to
+	var scratch [160]byte // enough for the longest request id, 128 characters
 	for k := range Kind(kinds) {
 		url, value := k.typeURL(), k.Value(scratch[:], r)
 		b = protowire.AppendTag(b, 3, protowire.BytesType)

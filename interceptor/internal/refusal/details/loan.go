@@ -9,8 +9,8 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
-// Loan is the [Status] of a refusal for somebody who copies it at once, as
-// grpc-go's status.FromProto does: the memory is used again.
+// Loan is the [Status] of a refusal for a caller that copies it at once, as grpc-go's
+// status.FromProto does. Its memory is reused.
 type Loan struct {
 	status         spb.Status
 	retry, request anypb.Any
@@ -22,7 +22,7 @@ type Loan struct {
 
 var loans = sync.Pool{New: func() any { return new(Loan) }}
 
-// Borrow makes the status. It is good until Return.
+// Borrow makes the status, which is valid until Return.
 func Borrow(r refusal.Refusal) *Loan {
 	l := loans.Get().(*Loan)
 	l.requestInfo = appendString(l.requestInfo[:0], 1, r.RequestID())
@@ -34,7 +34,7 @@ func Borrow(r refusal.Refusal) *Loan {
 	return l
 }
 
-// Status is what was borrowed.
+// Status is the borrowed status.
 func (l *Loan) Status() *spb.Status { return &l.status }
 
 // Return ends the loan.
