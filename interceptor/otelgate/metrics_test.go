@@ -3,14 +3,11 @@ package otelgate_test
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/interceptor/otelgate"
@@ -18,36 +15,43 @@ import (
 
 func TestEveryOutcomeIsCounted(t *testing.T) {
 	for _, s := range scenarios() {
-		t.Run(s.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				sdk := newSDK()
-				_, lease, err := s.play(t, context.Background(), gate.Call{Route: listOpen, Key: "k"}, func(g *gate.Gate) {
-					if _, err := otelgate.NewRecorder(g, otelgate.WithMeterProvider(sdk.meters)); err != nil {
-						t.Fatal(err)
-					}
-				})
-				set := "gate.decision=" + s.decision
-				if s.dryRun {
-					set += ",gate.dry_run=true"
-				}
-				set += ",gate.name=db"
-				if s.reason != "" {
-					set += ",gate.reason=" + s.reason
-				}
-				set += ",rpc.method=orders.v1.OrderService/ListOpen"
-				want := []string{"gate.requests{" + set + "} 1"}
-				if s.decision != "abandoned" {
-					want = append(want, fmt.Sprintf("gate.wait.duration{%s} 1 in %.4gs", set, s.waited.Seconds()))
-				}
-				if err == nil {
-					time.Sleep(70 * time.Millisecond)
-					lease.Release()
-					lease.Release()
-					want = append(want, "gate.lease.duration{gate.name=db,rpc.method=orders.v1.OrderService/ListOpen} 1 in 0.07s")
-				}
-				wantLines(t, about(sdk.metrics(t), "ListOpen"), want...)
+		for _, collected := range []bool{false, true} { // calls are counted in another way from the first collection on
+			t.Run(fmt.Sprintf("%s, %v", s.name, collected), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { s.wantCounted(t, collected) })
 			})
-		})
+		}
+	}
+}
+
+func (s scenario) wantCounted(t *testing.T, collected bool) {
+	sdk := newSDK()
+	_, lease, err := s.play(t, context.Background(), gate.Call{Route: listOpen, Key: "k"}, func(g *gate.Gate) {
+		attach(t, g, otelgate.WithMeterProvider(sdk.meters))
+		if collected {
+			sdk.metrics(t)
+		}
+	})
+	set := "gate.decision=" + s.decision
+	if s.dryRun {
+		set += ",gate.dry_run=true"
+	}
+	set += ",gate.name=db"
+	if s.reason != "" {
+		set += ",gate.reason=" + s.reason
+	}
+	set += ",rpc.method=orders.v1.OrderService/ListOpen"
+	want := []string{"gate.requests{" + set + "} 1"}
+	if s.decision != "abandoned" {
+		want = append(want, fmt.Sprintf("gate.wait.duration{%s} 1 in %.4gs", set, s.waited.Seconds()))
+	}
+	if err == nil {
+		time.Sleep(70 * time.Millisecond)
+		lease.Release()
+		lease.Release()
+		want = append(want, "gate.lease.duration{gate.name=db,rpc.method=orders.v1.OrderService/ListOpen} 1 in 0.07s")
+	}
+	for range 2 { // the second collection adds nothing
+		wantLines(t, about(sdk.metrics(t), "ListOpen"), want...)
 	}
 }
 
@@ -138,7 +142,7 @@ func TestRoutesThatAreNotToldApart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, call := range []gate.Call{
+	for i, call := range []gate.Call{
 		{Route: "/no.such.Service/Method", UnknownRoute: true}, // does not count against the two
 		{Route: "/a.A/A"},
 		{}, // without a route
@@ -146,6 +150,9 @@ func TestRoutesThatAreNotToldApart(t *testing.T) {
 		{Route: "/c.C/C"},
 		{Route: "/a.A/A"},
 	} {
+		if i == 4 {
+			sdk.metrics(t)
+		}
 		if err := db.Do(context.Background(), call, func(context.Context) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
@@ -212,67 +219,4 @@ func TestInstrumentsAreAsTheyAreDocumented(t *testing.T) {
 	for name := range want {
 		t.Errorf("%s was not exported", name)
 	}
-}
-
-// TestExemplarsLeadToTheSpan of the calls that are worth a look: what has waited, and any that held a place.
-func TestExemplarsLeadToTheSpan(t *testing.T) {
-	for name, want := range map[string][]string{
-		"admitted at once": {"gate.lease.duration"},
-		"waited":           {"gate.lease.duration", "gate.requests", "gate.wait.duration"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				sdk := newSDK()
-				db := gate.Must(gate.New("db", 1))
-				if _, err := otelgate.NewRecorder(db, otelgate.WithMeterProvider(sdk.meters)); err != nil {
-					t.Fatal(err)
-				}
-				if name == "waited" {
-					holder, err := db.TryAcquire(gate.Call{Route: listOpen})
-					if err != nil {
-						t.Fatal(err)
-					}
-					time.AfterFunc(20*time.Millisecond, holder.Release)
-				}
-				ctx, span := sdk.traces.Tracer("test").Start(context.Background(), "call")
-				lease, err := db.Acquire(ctx, gate.Call{Route: listOpen})
-				if err != nil {
-					t.Fatal(err)
-				}
-				span.End()
-				lease.Release() // the span has ended: it is still the one of this call
-				if got := sdk.exemplars(t, span.SpanContext().TraceID()); !slices.Equal(got, want) {
-					t.Errorf("exemplars of the call's trace in %q, want %q", got, want)
-				}
-			})
-		})
-	}
-}
-
-// exemplars returns the names of the metrics that have one of the trace, sorted.
-func (s *sdk) exemplars(t *testing.T, want trace.TraceID) []string {
-	t.Helper()
-	found := map[string]bool{}
-	check := func(name string, id []byte) {
-		if trace.TraceID(id) == want {
-			found[name] = true
-		}
-	}
-	for _, m := range s.scopes(t)[0].Metrics {
-		switch d := m.Data.(type) {
-		case metricdata.Sum[int64]:
-			for _, point := range d.DataPoints {
-				for _, e := range point.Exemplars {
-					check(m.Name, e.TraceID)
-				}
-			}
-		case metricdata.Histogram[float64]:
-			for _, point := range d.DataPoints {
-				for _, e := range point.Exemplars {
-					check(m.Name, e.TraceID)
-				}
-			}
-		}
-	}
-	return slices.Sorted(maps.Keys(found))
 }

@@ -159,13 +159,7 @@ func TestReplacedGatesAreForgotten(t *testing.T) {
 	if n := provider.registered.Load(); n != 11 {
 		t.Errorf("%d callbacks for 11 gates", n)
 	}
-	for tries := 0; provider.registered.Load() != 1; tries++ {
-		if tries == 1000 {
-			t.Fatalf("%d callbacks stayed, want that of db only", provider.registered.Load())
-		}
-		runtime.GC() // cleanups run some time after it
-		runtime.Gosched()
-	}
+	awaitCallbacks(t, provider, 1)
 	wantLines(t, about(sdk.metrics(t), "limit"), oneLimit)
 	runtime.KeepAlive(db)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/rpcgate/rpcgate/gate"
 )
 
-// routes are the routes of one gate, up to a number, with their attribute sets.
-// Finding one takes no lock and allocates nothing. It is safe for concurrent use.
+// routes has the routes of one gate, up to a number, with their attribute sets. To
+// find one takes no lock and allocates nothing. It is safe for concurrent use.
 type routes struct {
 	gate  string
 	most  int
@@ -29,8 +29,8 @@ func newRoutes(gateName string, most int) *routes {
 	return t
 }
 
-// find returns what is known of the call's route, or what is counted for all
-// the routes that are not told apart.
+// find returns the call's route, or the one that stands for all the routes that are
+// not told apart.
 func (t *routes) find(call *gate.Call) *route {
 	if call.UnknownRoute {
 		return t.other
@@ -64,35 +64,37 @@ func (t *routes) add(name string) *route {
 	return r
 }
 
-// methodOf is a route as the value of [KeyMethod].
+// methodOf returns a route as a value of [KeyMethod].
 func methodOf(route string) string { return strings.TrimPrefix(route, "/") }
 
 // route has the attribute sets of one route at one gate.
 type route struct {
 	gate, method string
 	lease        []metric.RecordOption
-	held         []metric.AddOption
+	tooLong      []metric.AddOption
 	outcomes     [outcomes]atomic.Pointer[series] // made when first needed
+	held         mean
 }
 
-// series are the options that record one outcome of a route.
+// series is one outcome of a route.
 type series struct {
+	calls  atomic.Int64 // that have not been added to the counter yet
 	add    []metric.AddOption
 	record []metric.RecordOption
 }
 
-// outcomes is how many there may be: four decisions, eight reasons, and dry runs
-// apart.
+// outcomes is how many there may be: four decisions, each with eight reasons, each
+// of these in a dry run or not.
 const outcomes = 4 * 8 * 2
 
 func newRoute(gateName, method string) *route {
 	r := &route{gate: gateName, method: method}
 	set := metric.WithAttributeSet(attribute.NewSet(r.attributes()...))
-	r.lease, r.held = []metric.RecordOption{set}, []metric.AddOption{set}
+	r.lease, r.tooLong = []metric.RecordOption{set}, []metric.AddOption{set}
 	return r
 }
 
-// attributes are those of all the route's measurements, with room for more.
+// attributes returns those of all measurements of the route, with room for more.
 func (r *route) attributes() []attribute.KeyValue {
 	attrs := append(make([]attribute.KeyValue, 0, 5), KeyGateName.String(r.gate))
 	if r.method != "" {
@@ -101,7 +103,7 @@ func (r *route) attributes() []attribute.KeyValue {
 	return attrs
 }
 
-// outcome returns the options to record the decision that the event tells of.
+// outcome returns the series of the decision that the event tells of.
 func (r *route) outcome(e *gate.Event) *series {
 	i := int(e.Decision-gate.Accepted)&3<<4 | int(e.Reason)&7<<1
 	if e.DryRun {
@@ -119,6 +121,24 @@ func (r *route) outcome(e *gate.Event) *series {
 	}
 	set := metric.WithAttributeSet(attribute.NewSet(attrs...))
 	s := &series{add: []metric.AddOption{set}, record: []metric.RecordOption{set}}
-	r.outcomes[i].Store(s) // somebody else may have stored its equal
+	if !r.outcomes[i].CompareAndSwap(nil, s) {
+		return r.outcomes[i].Load()
+	}
 	return s
+}
+
+// each calls f for every series that there is.
+func (t *routes) each(f func(*series)) {
+	t.other.each(f)
+	for _, r := range *t.known.Load() {
+		r.each(f)
+	}
+}
+
+func (r *route) each(f func(*series)) {
+	for i := range r.outcomes {
+		if s := r.outcomes[i].Load(); s != nil {
+			f(s)
+		}
+	}
 }
