@@ -33,12 +33,12 @@ func TestClientsGateLeavesTheAttributesOfTheServersSpanAlone(t *testing.T) {
 		ctx, span := sdk.traces.Tracer("test").Start(t.Context(), "call", trace.WithSpanKind(kind))
 		call := gate.Call{Route: listOpen}
 		lease, err := db.Acquire(ctx, call)
-		server.Annotate(ctx, call, lease, err)
+		server.Annotate(ctx, &call, lease, err)
 		if _, err := pricing.TryAcquire(call); err != nil {
 			t.Fatal(err)
 		}
 		downstream, err := pricing.Acquire(ctx, call)
-		client.AnnotateClient(ctx, call, downstream, err)
+		client.AnnotateClient(ctx, &call, downstream, err)
 		span.End()
 
 		ended := sdk.spans.Ended()[0]
@@ -67,7 +67,7 @@ func TestGateThatAHandlerWaitsForInVainLeavesTheServersSpanAlone(t *testing.T) {
 			call := gate.Call{Route: listOpen}
 			if gated {
 				lease, err := db.Acquire(ctx, call)
-				recorder.Annotate(ctx, call, lease, err)
+				recorder.Annotate(ctx, &call, lease, err)
 				ctx = gate.NewContext(ctx, lease, db)
 			}
 			if _, err := pricing.TryAcquire(call); err != nil {

@@ -28,7 +28,7 @@ func ExampleInstrument() {
 	ctx := context.Background()
 	call := gate.Call{Route: "/orders.v1.OrderService/ListOpen"}
 	_ = db.Do(ctx, call, func(ctx context.Context) error {
-		return db.Do(ctx, call, func(context.Context) error { return nil }) // there is no second place
+		return db.Do(ctx, call, func(context.Context) error { return nil }) // there is no second unit
 	})
 
 	var collected metricdata.ResourceMetrics
@@ -61,7 +61,7 @@ func ExampleRecorder_Annotate() {
 	ctx, span := tracer.Start(context.Background(), "orders.v1.OrderService/ListOpen")
 	call := gate.Call{Route: "/orders.v1.OrderService/ListOpen"}
 	lease, err := db.Acquire(ctx, call)
-	recorder.Annotate(ctx, call, lease, err)
+	recorder.Annotate(ctx, &call, lease, err)
 	lease.Release()
 	span.End()
 
@@ -76,7 +76,7 @@ func ExampleRecorder_Annotate() {
 	// gate.limit 16
 }
 
-// A stream that takes a place per message is annotated once.
+// A stream that takes a lease per message is annotated once.
 func ExampleStream() {
 	spans := tracetest.NewSpanRecorder()
 	tracer := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("server")

@@ -129,7 +129,7 @@ type scenario struct {
 	dryRun           bool
 }
 
-// occupy takes the gate's place until after d.
+// occupy takes a unit of the gate for the time d.
 func occupy(d time.Duration) func(*testing.T, *gate.Gate) {
 	return func(t *testing.T, g *gate.Gate) {
 		l, err := g.Acquire(context.Background(), gate.Call{Route: hold, Key: "k"})

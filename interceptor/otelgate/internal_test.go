@@ -8,7 +8,7 @@ import (
 	"github.com/rpcgate/rpcgate/gate"
 )
 
-func TestEveryOutcomeHasAPlaceOfItsOwn(t *testing.T) {
+func TestEveryOutcomeHasASeriesOfItsOwn(t *testing.T) {
 	r := newRoute("db", "a.A/A")
 	seen := map[*series]string{}
 	for d := gate.Accepted; d.String() != ""; d++ {
@@ -17,7 +17,7 @@ func TestEveryOutcomeHasAPlaceOfItsOwn(t *testing.T) {
 				name := fmt.Sprint(d, reason, dryRun)
 				s := r.outcome(&gate.Event{Decision: d, Reason: reason, DryRun: dryRun})
 				if other, ok := seen[s]; ok {
-					t.Errorf("%s and %s have the same place", name, other)
+					t.Errorf("%s and %s have the same series", name, other)
 				}
 				seen[s] = name
 			}
@@ -33,28 +33,62 @@ func TestRoutesAreSafeForConcurrentUse(t *testing.T) {
 	table := newRoutes("db", most)
 	var wg sync.WaitGroup
 	var found [4][2 * most]*route
+	var counted [4][2 * most]*series
+	start := make(chan struct{})
 	for w := range found {
 		wg.Go(func() {
+			<-start
 			for i := range found[w] {
 				e := gate.Event{Call: gate.Call{Route: fmt.Sprint("/a.A/", i)}, Decision: gate.Accepted}
 				found[w][i] = table.find(&e.Call)
-				found[w][i].outcome(&e)
+				counted[w][i] = found[w][i].outcome(&e)
 			}
 		})
 	}
+	close(start)
 	wg.Wait()
 	distinct := map[*route]bool{}
 	for i := range found[0] {
 		for w := range found {
+			if counted[w][i] != counted[0][i] {
+				t.Errorf("there are two series of route %d", i)
+			}
 			again := table.find(&gate.Call{Route: fmt.Sprint("/a.A/", i)})
 			if found[w][i] != found[0][i] || again != found[0][i] {
-				t.Errorf("route %d was found in two places", i)
+				t.Errorf("there are two of route %d", i)
 			}
 		}
 		distinct[found[0][i]] = true
 	}
 	if len(distinct) != most+1 || !distinct[table.other] {
-		t.Errorf("%d places, want %d and one for the others", len(distinct), most)
+		t.Errorf("%d routes, want %d and one for the others", len(distinct), most)
+	}
+}
+
+func TestTheInterestInAbandonedCallsIsFixed(t *testing.T) {
+	// Otherwise the gate would ask about every call.
+	if got := new(abandonedSpans).Interest(t.Context()); got != gate.ObserveTrouble|gate.ObserveFixed {
+		t.Errorf("interest %b", got)
+	}
+}
+
+func TestEachVisitsEverySeriesOnce(t *testing.T) {
+	table := newRoutes("db", 2)
+	want := map[*series]bool{}
+	for _, call := range []gate.Call{{Route: "/a.A/A"}, {Route: "/b.B/B"}, {Route: "/c.C/C"}, {UnknownRoute: true}, {Route: "/a.A/A"}} {
+		for _, d := range []gate.Decision{gate.Accepted, gate.Abandoned} {
+			want[table.find(&call).outcome(&gate.Event{Decision: d})] = true
+		}
+	}
+	visits := 0
+	table.each(func(s *series) {
+		visits++
+		if !want[s] {
+			t.Error("a series that nobody asked for")
+		}
+	})
+	if len(want) != 6 || visits != 6 {
+		t.Errorf("%d visits to %d series, want 6", visits, len(want))
 	}
 }
 

@@ -42,7 +42,7 @@ func TestBadArgumentsAreNamed(t *testing.T) {
 
 func TestAnAdmitterThatDoesNotTellOfItsGates(t *testing.T) {
 	a := wrapper{gate.Must(gate.New("db", 1))}
-	if err := otelgate.Instrument(a); err == nil || !strings.Contains(err.Error(), "Gates() []*gate.Gate") {
+	if err := otelgate.Instrument(a); err == nil || !strings.Contains(err.Error(), "gate.GateLister") {
 		t.Errorf("got %v, want an error: there is nothing to instrument", err)
 	}
 	recorder, err := otelgate.NewRecorder(a)
@@ -52,11 +52,26 @@ func TestAnAdmitterThatDoesNotTellOfItsGates(t *testing.T) {
 	sdk := newSDK()
 	ctx, span := sdk.traces.Tracer("test").Start(context.Background(), "call")
 	lease, err := a.Acquire(ctx, gate.Call{})
-	recorder.Annotate(ctx, gate.Call{}, lease, err)
+	recorder.Annotate(ctx, &gate.Call{}, lease, err)
 	span.End()
 	if n := len(sdk.spans.Ended()[0].Attributes()); n != 5 {
 		t.Errorf("%d attributes, want the 5 of an accepted call", n)
 	}
+}
+
+// wrapping is a gate.Wrapper.
+type wrapping struct{ wrapper }
+
+func (w wrapping) Unwrap() gate.Admitter { return w.inner }
+
+func TestAnAdmitterAroundGatesHasTheirMetrics(t *testing.T) {
+	sdk := newSDK()
+	a := wrapping{wrapper{wrapping{wrapper{gate.Must(gate.New("db", 1))}}}}
+	if err := otelgate.Instrument(a, otelgate.WithMeterProvider(sdk.meters)); err != nil {
+		t.Fatal(err)
+	}
+	oneCall(t, a)
+	wantLines(t, about(sdk.metrics(t), "requests", "limit"), oneRequest, oneLimit)
 }
 
 func TestWithoutMetrics(t *testing.T) {

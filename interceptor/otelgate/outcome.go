@@ -3,7 +3,6 @@ package otelgate
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -12,7 +11,8 @@ import (
 	"github.com/rpcgate/rpcgate/gate"
 )
 
-// outcome is what is said on a span about a call's way through its gates.
+// outcome is what a span tells of a call's way through its gates. It is large, so
+// it is filled in where it stands.
 type outcome struct {
 	gate      string // "" if it is not known
 	decision  gate.Decision
@@ -26,64 +26,51 @@ type outcome struct {
 	inFlight, limit int64
 }
 
-// outcomeOf says what an Acquire with these results came to. It is not ok if
-// there is nothing to say: the call was exempt, or the error is not a gate's.
-func outcomeOf(lease gate.Lease, err error) (o outcome, ok bool) {
-	switch r, rejected := errors.AsType[*gate.Rejection](err); {
-	case rejected:
-		return rejectionOutcome(r), true
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		// The rest is said by the spanObserver.
-		return outcome{decision: gate.Abandoned}, true
-	case err != nil, lease.Gate() == nil:
-		return outcome{}, false
+// ofAcquire fills in what an Acquire with these results came to. It reports false
+// if there is nothing to tell: the call was exempt, or the error is not a gate's.
+func (o *outcome) ofAcquire(lease gate.Lease, err error) bool {
+	if err != nil {
+		return o.ofError(err)
 	}
 	g := lease.Gate()
-	return outcome{
-		gate: g.Name(), decision: lease.Decision(), reason: lease.Reason(), dryRun: lease.DryRun(),
-		numbers: true, waited: lease.Waited(), inFlight: lease.InFlight(), limit: g.Limit(),
-	}, true
+	if g == nil {
+		return false
+	}
+	o.gate, o.limit = g.Name(), g.Limit()
+	o.decision, o.reason, o.dryRun = lease.Decision(), lease.Reason(), lease.DryRun()
+	o.numbers, o.waited, o.inFlight = true, lease.Waited(), lease.InFlight()
+	return true
 }
 
-func rejectionOutcome(r *gate.Rejection) outcome {
-	return outcome{
-		gate: r.Gate, decision: r.Decision, reason: r.Reason, requestID: r.RequestID,
-		numbers: true, waited: r.Waited, inFlight: r.InFlight, limit: r.Limit,
+func (o *outcome) ofError(err error) bool {
+	if r, ok := errors.AsType[*gate.Rejection](err); ok {
+		o.ofRejection(r)
+		return true
 	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		o.decision = gate.Abandoned // abandonedSpans tells the rest
+		return true
+	}
+	return false
+}
+
+func (o *outcome) ofRejection(r *gate.Rejection) {
+	o.gate, o.decision, o.reason, o.requestID = r.Gate, r.Decision, r.Reason, r.RequestID
+	o.numbers, o.waited, o.inFlight, o.limit = true, r.Waited, r.InFlight, r.Limit
+}
+
+// ofEvent fills in what the event of a decision tells.
+func (o *outcome) ofEvent(e *gate.Event) {
+	if e.Rejection != nil {
+		o.ofRejection(e.Rejection)
+		return
+	}
+	o.gate, o.decision, o.reason, o.dryRun = e.Gate, e.Decision, e.Reason, e.DryRun
+	o.numbers, o.waited, o.inFlight, o.limit = true, e.Waited, e.InFlight, e.Limit
 }
 
 // refused reports whether the call was turned away, which in a dry run it is not.
 func (o *outcome) refused() bool { return o.decision.Rejected() && !o.dryRun }
-
-// attributeLists are taken for a call of SetAttributes, which copies what it is
-// given.
-var attributeLists = sync.Pool{New: func() any { return new([9]attribute.KeyValue) }}
-
-// describe sets the attributes of the span: those of the outcome, and more.
-func (o *outcome) describe(span trace.Span, more ...attribute.KeyValue) {
-	list := attributeLists.Get().(*[9]attribute.KeyValue)
-	attrs := append(list[:0], more...)
-	if o.gate != "" {
-		attrs = append(attrs, KeyGateName.String(o.gate))
-	}
-	attrs = append(attrs, KeyDecision.String(o.decision.String()))
-	if o.reason != 0 {
-		attrs = append(attrs, KeyReason.String(o.reason.String()))
-	}
-	if o.numbers {
-		attrs = append(attrs, KeyWaitedMs.Int64(o.waited.Milliseconds()),
-			KeyInFlight.Int64(o.inFlight), KeyLimit.Int64(o.limit))
-	}
-	if o.dryRun {
-		attrs = append(attrs, KeyDryRun.Bool(true))
-	}
-	if o.requestID != "" {
-		attrs = append(attrs, KeyRequestID.String(o.requestID))
-	}
-	span.SetAttributes(attrs...)
-	clear(attrs) // the strings belong to the call
-	attributeLists.Put(list)
-}
 
 // illustrate adds to the span what attributes do not show: the event of a
 // rejection, and the wait, as a child.

@@ -92,7 +92,7 @@ func TestGatesOfAHostMayBeInstrumentedToo(t *testing.T) {
 							instrument(g)
 						}
 					})
-					recorder.Annotate(ctx, call, lease, err)
+					recorder.Annotate(ctx, &call, lease, err)
 					span.End()
 					want := s.attrs()
 					if s.rejected() {

@@ -10,19 +10,18 @@ import (
 	"github.com/rpcgate/rpcgate/gate"
 )
 
-// Recorder is what an interceptor needs: it has given metrics to the gates, and
-// annotates the spans of calls. The nil *Recorder does nothing. A Recorder is
-// safe for concurrent use.
+// Recorder is the telemetry of an interceptor: its gates have metrics, and it
+// annotates the spans of calls. The nil *Recorder does nothing. A Recorder is safe
+// for concurrent use.
 type Recorder struct {
 	config config
-	only   string                   // the gate's name, if there is one gate only
-	spans  map[string]*spanObserver // by the gate's name
+	only   string                     // the gate's name, if there is one gate only
+	spans  map[string]*abandonedSpans // by the gate's name
 }
 
-// NewRecorder gives metrics to the gates of a, which are those that its method
-// Gates() []*gate.Gate returns ([*gate.Gate], [*gate.Policy] and the value of
-// [gate.Chain] have it). An Admitter without the method gets no metrics, and the
-// spans of its calls are annotated all the same. Gates that have metrics of the
+// NewRecorder gives metrics to the gates that a lists, or what a wraps: see
+// [gate.GateLister] and [gate.Wrapper]. An Admitter that lists none gets no
+// metrics, but the spans of its calls are annotated. Gates that have metrics of the
 // same provider already are left as they are, so it may be called any number of
 // times.
 //
@@ -36,7 +35,7 @@ func NewRecorder(a gate.Admitter, opts ...Option) (*Recorder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("otelgate.NewRecorder: %w", err)
 	}
-	r := &Recorder{config: c, spans: make(map[string]*spanObserver)}
+	r := &Recorder{config: c, spans: make(map[string]*abandonedSpans)}
 	if len(gates) == 1 {
 		r.only = gates[0].Name()
 	}
@@ -55,18 +54,18 @@ func NewRecorder(a gate.Admitter, opts ...Option) (*Recorder, error) {
 // taken to end now.
 //
 // It does nothing for exempt calls, which get the zero Lease, for errors that
-// are no gate's, and if the span is not recording.
-func (r *Recorder) Annotate(ctx context.Context, call gate.Call, lease gate.Lease, err error) {
-	r.annotate(ctx, &call, lease, err, false)
+// are no gate's, and if the span is not recording. It does not keep the call.
+func (r *Recorder) Annotate(ctx context.Context, call *gate.Call, lease gate.Lease, err error) {
+	r.annotate(ctx, call, lease, err, false)
 }
 
-// AnnotateClient is [Recorder.Annotate] for a gate in front of a client. Its
-// current span may be that of the call in whose handler the client is used. The
-// attributes of a span of kind server tell of the gate in front of that call, so
-// they are left alone: there, a client's gate shows by the event and by the span
-// of the wait.
-func (r *Recorder) AnnotateClient(ctx context.Context, call gate.Call, lease gate.Lease, err error) {
-	r.annotate(ctx, &call, lease, err, true)
+// AnnotateClient is [Recorder.Annotate] for a gate in front of a client. A client
+// may be used in a handler, and the current span may then be the handler's. The
+// attributes of a span of kind server tell of the gate in front of the handler, so
+// they are left alone. The client's gate shows there by the event and by the child
+// span.
+func (r *Recorder) AnnotateClient(ctx context.Context, call *gate.Call, lease gate.Lease, err error) {
+	r.annotate(ctx, call, lease, err, true)
 }
 
 func (r *Recorder) annotate(ctx context.Context, call *gate.Call, lease gate.Lease, err error, client bool) {
@@ -77,8 +76,8 @@ func (r *Recorder) annotate(ctx context.Context, call *gate.Call, lease gate.Lea
 	if !span.IsRecording() {
 		return
 	}
-	o, ok := r.outcome(lease, err)
-	if !ok {
+	var o outcome
+	if !r.outcome(&o, lease, err) {
 		return
 	}
 	if !client || !isServer(span) {
@@ -99,19 +98,19 @@ func isServer(span trace.Span) bool {
 // span already.
 func (r *Recorder) illustrated(gateName string) bool {
 	s := r.spans[gateName]
-	return s != nil && s.bare.Load()
+	return s != nil && s.all.Load()
 }
 
-// outcome is outcomeOf, with a name for the one gate there is.
-func (r *Recorder) outcome(lease gate.Lease, err error) (outcome, bool) {
-	o, ok := outcomeOf(lease, err)
+// outcome fills in o as ofAcquire does. The name of the only gate is always known.
+func (r *Recorder) outcome(o *outcome, lease gate.Lease, err error) bool {
+	ok := o.ofAcquire(lease, err)
 	if o.gate == "" {
 		o.gate = r.only
 	}
-	return o, ok
+	return ok
 }
 
-// prepare checks what it is given and returns the gates of a, if a says.
+// prepare checks what it is given, and returns the gates that a lists.
 func prepare(a gate.Admitter, opts []Option) (config, []*gate.Gate, error) {
 	c, err := newConfig(opts)
 	if err != nil {
@@ -120,11 +119,11 @@ func prepare(a gate.Admitter, opts []Option) (config, []*gate.Gate, error) {
 	if a == nil {
 		return c, nil, errors.New("the Admitter is nil")
 	}
-	has, ok := gate.AdmitterAs[gate.GateLister](a)
+	lister, ok := gate.AdmitterAs[gate.GateLister](a)
 	if !ok {
 		return c, nil, nil
 	}
-	gates := has.Gates()
+	gates := lister.Gates()
 	byName := make(map[string]*gate.Gate, len(gates))
 	for _, g := range gates {
 		if other := byName[g.Name()]; other != nil && other != g {

@@ -9,68 +9,58 @@ import (
 	"github.com/rpcgate/rpcgate/gate"
 )
 
-// spanObserver annotates the spans of calls with what only the gate knows. A
-// gate has one at most.
-//
-// Always these are the calls that went away while they waited: the error of
-// their Acquire says neither where nor how long. If bare is set these are all
-// calls, since nobody else may do it.
-type spanObserver struct {
-	bare    atomic.Bool
+// abandonedSpans is the observer that annotates the spans of calls that went away
+// while they waited. An interceptor cannot: the error of their Acquire says neither
+// where they waited nor how long. A gate has one at most.
+type abandonedSpans struct {
+	all     atomic.Bool                          // allSpans has taken over
 	tracers atomic.Pointer[trace.TracerProvider] // nil: that of the current span
 }
 
-// observeSpans returns the gate's spanObserver, which it adds if need be.
-func observeSpans(g *gate.Gate, tracers trace.TracerProvider) *spanObserver {
-	present, _ := g.Observe(&spanObserver{})
-	s := present.(*spanObserver)
+// observeSpans returns the gate's observer, which it adds if need be.
+func observeSpans(g *gate.Gate, tracers trace.TracerProvider) *abandonedSpans {
+	present, _ := g.Observe(&abandonedSpans{})
+	s := present.(*abandonedSpans)
 	if tracers != nil {
 		s.tracers.CompareAndSwap(nil, &tracers)
 	}
 	return s
 }
 
-// Same reports whether other is a spanObserver, too: a gate needs one.
-func (s *spanObserver) Same(other gate.Observer) bool {
-	_, ok := other.(*spanObserver)
+// Same reports whether other is such an observer, too: a gate needs one.
+func (s *abandonedSpans) Same(other gate.Observer) bool {
+	_, ok := other.(*abandonedSpans)
 	return ok
 }
 
-// Interest is trouble at least, so that the observer hears of abandoned calls.
-func (s *spanObserver) Interest(ctx context.Context) gate.Interest {
-	if s.bare.Load() && trace.SpanFromContext(ctx).IsRecording() {
-		return gate.ObserveAll
-	}
-	return gate.ObserveTrouble
+// Interest is fixed, so that calls that are admitted at once are not asked about.
+func (s *abandonedSpans) Interest(context.Context) gate.Interest {
+	return gate.ObserveTrouble | gate.ObserveFixed
 }
 
-// OnEvent annotates the span with a decision.
-func (s *spanObserver) OnEvent(ctx context.Context, e gate.Event) {
-	if e.Kind != gate.EventDecision || e.Decision != gate.Abandoned && !s.bare.Load() {
+// OnEvent annotates the span of an abandoned call.
+func (s *abandonedSpans) OnEvent(ctx context.Context, e gate.Event) {
+	if e.Decision != gate.Abandoned || s.all.Load() {
 		return
 	}
 	span := trace.SpanFromContext(ctx)
 	if !span.IsRecording() {
 		return
 	}
-	o := outcome{
-		gate: e.Gate, decision: e.Decision, reason: e.Reason, dryRun: e.DryRun,
-		numbers: true, waited: e.Waited, inFlight: e.InFlight, limit: e.Limit,
-	}
-	if e.Rejection != nil {
-		o = rejectionOutcome(e.Rejection)
-	}
-	if s.bare.Load() || !isServer(span) || !admitted(ctx) {
+	var o outcome
+	o.ofEvent(&e)
+	if !isServer(span) || !admitted(ctx) {
 		o.describe(span)
 	}
-	if o.dryRun {
-		return // the call itself does not wait
-	}
+	s.illustrate(ctx, span, &o, &e.Call)
+}
+
+func (s *abandonedSpans) illustrate(ctx context.Context, span trace.Span, o *outcome, call *gate.Call) {
 	var tracers trace.TracerProvider
 	if p := s.tracers.Load(); p != nil {
 		tracers = *p
 	}
-	o.illustrate(ctx, span, tracers, &e.Call)
+	o.illustrate(ctx, span, tracers, call)
 }
 
 // admitted reports whether a gate in front has admitted the call that ctx belongs
@@ -79,4 +69,44 @@ func (s *spanObserver) OnEvent(ctx context.Context, e gate.Event) {
 func admitted(ctx context.Context) bool {
 	lease, _ := gate.LeaseFromContext(ctx)
 	return lease.Gate() != nil
+}
+
+// allSpans is the observer of a gate that is used without an interceptor: it
+// annotates the spans of all calls, as nobody else does.
+type allSpans struct{ *abandonedSpans }
+
+// observeAllSpans adds an allSpans to the gate, which takes over from
+// abandonedSpans.
+func observeAllSpans(g *gate.Gate, tracers trace.TracerProvider) {
+	s := observeSpans(g, tracers)
+	g.Observe(allSpans{s})
+	s.all.Store(true)
+}
+
+// Same reports whether other is such an observer, too.
+func (s allSpans) Same(other gate.Observer) bool {
+	_, ok := other.(allSpans)
+	return ok
+}
+
+// Interest is nothing for a call whose span is not recorded.
+func (s allSpans) Interest(ctx context.Context) gate.Interest {
+	if trace.SpanFromContext(ctx).IsRecording() {
+		return gate.ObserveAll
+	}
+	return gate.ObserveNothing
+}
+
+// OnEvent annotates the span with a decision.
+func (s allSpans) OnEvent(ctx context.Context, e gate.Event) {
+	span := trace.SpanFromContext(ctx)
+	if e.Kind != gate.EventDecision || !span.IsRecording() || !s.all.Load() {
+		return
+	}
+	var o outcome
+	o.ofEvent(&e)
+	o.describe(span)
+	if !o.dryRun { // the call itself does not wait
+		s.illustrate(ctx, span, &o, &e.Call)
+	}
 }

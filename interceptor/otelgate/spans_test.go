@@ -74,7 +74,7 @@ func TestEveryOutcomeIsAnnotated(t *testing.T) {
 						t.Fatal(err)
 					}
 				})
-				recorder.Annotate(ctx, call, lease, err)
+				recorder.Annotate(ctx, &call, lease, err)
 				span.End()
 
 				want := s.attrs()
@@ -153,7 +153,7 @@ func TestTheGateThatKeptTheCallWaitingIsNamed(t *testing.T) {
 		occupy(80*time.Millisecond)(t, db)
 		ctx, span := sdk.traces.Tracer("test").Start(t.Context(), "call")
 		lease, err := chain.Acquire(ctx, gate.Call{UnknownRoute: true})
-		recorder.Annotate(ctx, gate.Call{UnknownRoute: true}, lease, err)
+		recorder.Annotate(ctx, &gate.Call{UnknownRoute: true}, lease, err)
 		span.End()
 		spans := sdk.spans.Ended()
 		wantAttrs(t, "the span", spans[1].Attributes(), attrs{"gate.name": "db", "gate.decision": "accepted",
@@ -189,12 +189,12 @@ func TestNothingIsSaid(t *testing.T) {
 		"without, error": {recorder(otelgate.WithoutSpans()), lease, context.Canceled},
 	} {
 		ctx, span := sdk.traces.Tracer("test").Start(context.Background(), name)
-		c.recorder.Annotate(ctx, gate.Call{}, c.lease, c.err)
+		c.recorder.Annotate(ctx, &gate.Call{}, c.lease, c.err)
 		stream := c.recorder.Stream(ctx)
 		stream.Message(c.lease, c.err)
 		stream.End()
 		span.End()
-		c.recorder.Annotate(ctx, gate.Call{}, lease, nil) // the span has ended
+		c.recorder.Annotate(ctx, &gate.Call{}, lease, nil) // the span has ended
 	}
 	for _, span := range sdk.spans.Ended() {
 		if len(span.Attributes())+len(span.Events()) != 0 {
@@ -211,7 +211,7 @@ func TestWrappedRejectionsAreUnderstood(t *testing.T) {
 	}
 	ctx, span := sdk.traces.Tracer("test").Start(context.Background(), "call")
 	r := &gate.Rejection{Gate: "other", Decision: gate.RejectedBusy, Reason: gate.ReasonLimit, InFlight: 3, Limit: 3, RequestID: "r1"}
-	recorder.Annotate(ctx, gate.Call{}, gate.Lease{}, fmt.Errorf("admission: %w", r))
+	recorder.Annotate(ctx, &gate.Call{}, gate.Lease{}, fmt.Errorf("admission: %w", r))
 	span.End()
 	wantAttrs(t, "the span", sdk.spans.Ended()[0].Attributes(), attrs{"gate.name": "other", "gate.decision": "rejected_busy",
 		"gate.reason": "limit", "gate.waited_ms": int64(0), "gate.in_flight": int64(3), "gate.limit": int64(3), "gate.request_id": "r1"})
@@ -233,7 +233,7 @@ func TestTheChildSpanGoesWhereItIsTold(t *testing.T) {
 				occupy(20*time.Millisecond)(t, db)
 				ctx, span := here.traces.Tracer("test").Start(t.Context(), "call")
 				lease, err := db.Acquire(ctx, gate.Call{})
-				recorder.Annotate(ctx, gate.Call{}, lease, err)
+				recorder.Annotate(ctx, &gate.Call{}, lease, err)
 				span.End()
 				if h, th := len(here.spans.Ended()), len(there.spans.Ended()); h != 1 || th != 1 {
 					t.Errorf("%d spans here and %d there, want one each", h, th)
@@ -262,7 +262,7 @@ func TestSpansThatAreNotSampledCostNothing(t *testing.T) {
 		"unsampled": unsampled,
 	} {
 		if n := testing.AllocsPerRun(100, func() {
-			recorder.Annotate(ctx, gate.Call{Route: listOpen}, lease, nil)
+			recorder.Annotate(ctx, &gate.Call{Route: listOpen}, lease, nil)
 			stream := recorder.Stream(ctx)
 			stream.Message(lease, nil)
 			stream.End()
@@ -283,7 +283,7 @@ func TestAttributesAreAddedToThoseOfTheSpan(t *testing.T) {
 		trace.WithAttributes(attribute.String("rpc.method", "orders.v1.OrderService/ListOpen")))
 	lease, err := db.Acquire(ctx, gate.Call{})
 	for range 2 { // said twice, it is there once
-		recorder.Annotate(ctx, gate.Call{}, lease, err)
+		recorder.Annotate(ctx, &gate.Call{}, lease, err)
 	}
 	span.End()
 	want := attrs{"rpc.method": "orders.v1.OrderService/ListOpen"}

@@ -9,11 +9,11 @@ import (
 	"github.com/rpcgate/rpcgate/gate"
 )
 
-// Stream gathers what the gates did about the messages of one stream that takes
-// a place per message ([gate.HoldMessage]), so that its span gets one set of
-// attributes and not one per message. It is about the message that was rejected,
-// if one was, otherwise about the one that waited longest, and [KeyMessages] says
-// how many there were.
+// Stream sums up what the gates decided about the messages of one stream that
+// takes a lease per message ([gate.HoldMessage]). Its span gets one set of
+// attributes, not one per message. They tell of the first message that was rejected;
+// if none was, of the one that waited longest. [KeyMessages] says how many messages
+// there were.
 //
 // The nil *Stream does nothing. A Stream is safe for concurrent use.
 type Stream struct {
@@ -25,8 +25,8 @@ type Stream struct {
 	worst    outcome
 }
 
-// Stream begins the record of a stream. ctx is the stream's, its current span is
-// the one to annotate. It returns nil if that is not recording.
+// Stream begins the record of a stream with the context ctx, whose current span is
+// the one to annotate. It returns nil if that span is not recording.
 func (r *Recorder) Stream(ctx context.Context) *Stream {
 	if r == nil || r.config.noSpans {
 		return nil
@@ -38,15 +38,15 @@ func (r *Recorder) Stream(ctx context.Context) *Stream {
 	return &Stream{recorder: r, span: span}
 }
 
-// Message takes note of the result of an Acquire for one message. The first
-// rejection becomes the event [EventRejected]. Waits get no child span, except one
-// that the stream's end has cut short.
+// Message notes the result of an Acquire for one message. The first rejection
+// becomes the event [EventRejected]. A wait gets a child span only if it was
+// abandoned.
 func (s *Stream) Message(lease gate.Lease, err error) {
 	if s == nil {
 		return
 	}
-	o, ok := s.recorder.outcome(lease, err)
-	if !ok {
+	var o outcome
+	if !s.recorder.outcome(&o, lease, err) {
 		return
 	}
 	s.mu.Lock()
@@ -76,8 +76,8 @@ func (s *Stream) End() {
 	}
 }
 
-// worseThan reports whether o is more worth telling than other. The first
-// rejection is worth most.
+// worseThan reports whether the span should tell of o rather than of other, which
+// came before it.
 func (o *outcome) worseThan(other *outcome) bool {
 	if a, b := o.rank(), other.rank(); a != b {
 		return a > b

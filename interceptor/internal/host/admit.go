@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"go.opentelemetry.io/otel/trace"
-
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
@@ -28,8 +26,8 @@ func (h *Host) StreamMode(route string) gate.StreamMode { return h.streamMode(ro
 // context of its handler.
 func (h *Host) Acquire(ctx context.Context, call *gate.Call) (gate.Lease, error) {
 	lease, err := h.acquire(ctx, call)
-	if h.recorder != nil && trace.SpanFromContext(ctx).IsRecording() {
-		h.annotate(ctx, call, lease, err)
+	if h.recorder != nil {
+		h.recorder.Annotate(ctx, call, lease, err)
 	}
 	return lease, err
 }
@@ -38,7 +36,7 @@ func (h *Host) Acquire(ctx context.Context, call *gate.Call) (gate.Lease, error)
 func (h *Host) AcquireClient(ctx context.Context, call *gate.Call) (gate.Lease, error) {
 	lease, err := h.acquire(ctx, call)
 	if h.recorder != nil {
-		h.recorder.AnnotateClient(ctx, *call, lease, err)
+		h.recorder.AnnotateClient(ctx, call, lease, err)
 	}
 	return lease, err
 }
@@ -52,14 +50,6 @@ func (h *Host) acquire(ctx context.Context, call *gate.Call) (gate.Lease, error)
 	default:
 		return h.admitter.Acquire(ctx, *call)
 	}
-}
-
-// annotate is not inlined, so that Acquire needs stack for a copy of the call only if
-// a span is recording.
-//
-//go:noinline
-func (h *Host) annotate(ctx context.Context, call *gate.Call, lease gate.Lease, err error) {
-	h.recorder.Annotate(ctx, *call, lease, err)
 }
 
 // Context returns the context for the handler of an admitted call. It carries the
