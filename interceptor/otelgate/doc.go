@@ -14,18 +14,34 @@
 // each Acquire.
 //
 // The package uses the OpenTelemetry API only. As long as the program sets no
-// SDK, a gate stays as it is without telemetry: it does not even read the clock.
+// SDK, a gate works as it does without telemetry: it does not even read the clock.
 // An SDK that is set later is used from then on.
 //
-// Exemplars lead from gate.lease.duration to the traces of any calls, and from
-// gate.requests and gate.wait.duration to those that waited or were rejected.
+// # Metrics and spans
 //
-// A gate in front of a client that is used in a handler leaves the attributes of
-// the handler's span to the gate in front of that: it shows there by the event of a
-// rejection and by the span of a wait.
+// The names are in names.go. A rejection counts at the gate that made it: a call
+// that passed one gate of a chain and was rejected by the next is an accepted call
+// of the first.
 //
-// The names are in names.go. Rejections count where they were made: a call that
-// passed one gate of a chain and was refused by the next is an accepted call of
-// the first. Two gates of one name in one process cannot be told apart: their
-// counts are added up.
+// Exemplars lead from gate.wait.duration to the traces of calls that waited or
+// were rejected, and from gate.lease.duration to those of calls that held their
+// lease for much longer than the mean of their route. The other calls, which are
+// nearly all, cost less for it.
+//
+// A gate in front of a client may decide while a handler runs. It leaves the
+// attributes of the handler's span to the gate in front of the handler. On that
+// span it shows by the event of a rejection and by the child span of a wait.
+//
+// # Gates that come and go
+//
+// Counts and histograms belong to the meter provider, not to the gate. A gate that
+// replaces one of the same name goes on where that one stopped, and what the old
+// gate still does is added. Two gates of one name cannot be told apart: all their
+// numbers are added up, and a gate that was replaced has numbers until the garbage
+// collector has found it.
+//
+// A provider never forgets a name. The memory for one gate is bounded by
+// [WithMaxRoutes] and is freed with the gate. But each name stays in the provider
+// with all its series, up to the SDK's limit for an instrument. So take the names
+// of gates from a small, fixed set, and not from requests or tenants.
 package otelgate

@@ -9,8 +9,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// DefaultMaxRoutes is the default of [WithMaxRoutes]. With five outcomes each
-// they just fit into the 2000 series that the SDK keeps of an instrument.
+// DefaultMaxRoutes is the default of [WithMaxRoutes]. With five outcomes each, so
+// many routes just fit into the 2000 series that the SDK keeps of an instrument.
 const DefaultMaxRoutes = 400
 
 // Option configures [Instrument] and [NewRecorder]; see the functions that
@@ -51,12 +51,12 @@ func newConfig(opts []Option) (config, error) {
 }
 
 // WithMeterProvider sets where metrics go. The default is the global provider,
-// also if that is set later. A gate that is instrumented with several providers
-// reports all to each of them, and to none of them twice. It is an error if p is
-// nil.
+// even if that is set later. A gate that is instrumented with several providers
+// reports everything to each of them, once. It is an error if p is nil.
 //
-// Name the provider always or never: one that is named here first and becomes
-// the global one afterwards is told twice by gates that know both.
+// Name the provider always or never. If a provider is named here for a gate that
+// also has the global one, and then becomes the global one, that gate is counted
+// twice.
 func WithMeterProvider(p metric.MeterProvider) Option {
 	return optionFunc(func(c *config) error {
 		if p == nil {
@@ -68,9 +68,9 @@ func WithMeterProvider(p metric.MeterProvider) Option {
 }
 
 // WithTracerProvider sets the provider that makes the child spans named
-// [SpanWait]. The default is the one that made the current span of the call. Of
-// several given for one gate without an interceptor the first counts. It is an
-// error if p is nil.
+// [SpanWait]. The default is the one that made the current span of the call. If
+// [Instrument] is given several for one gate, the first counts. It is an error if p
+// is nil.
 func WithTracerProvider(p trace.TracerProvider) Option {
 	return optionFunc(func(c *config) error {
 		if p == nil {
@@ -81,11 +81,11 @@ func WithTracerProvider(p trace.TracerProvider) Option {
 	})
 }
 
-// WithMaxRoutes sets how many routes the metrics of a gate tell apart; the calls
-// of further ones count as [OtherMethod]. The default is [DefaultMaxRoutes]. 0
-// tells none apart. When raising it, mind the SDK's own limit of series. Of the
-// options given for one gate and provider the first counts. It is an error if n
-// is negative.
+// WithMaxRoutes sets how many routes the metrics of a gate tell apart. The calls of
+// further routes count as [OtherMethod], with 0 those of all routes. The default is
+// [DefaultMaxRoutes]. Before you raise it, look at the SDK's own limit of series. If
+// it is given several times for one gate and provider, the first counts. It is an
+// error if n is negative.
 func WithMaxRoutes(n int) Option {
 	return optionFunc(func(c *config) error {
 		if n < 0 {
@@ -96,7 +96,7 @@ func WithMaxRoutes(n int) Option {
 	})
 }
 
-// WithoutMetrics adds no metrics. By default there are all.
+// WithoutMetrics adds no metrics. By default all metrics are added.
 func WithoutMetrics() Option {
 	return optionFunc(func(c *config) error {
 		c.noMetrics = true
