@@ -14,7 +14,7 @@ import (
 )
 
 // byHand tells the SDK by hand what an interceptor tells it of a call that is accepted at once, with everything made
-// beforehand. No interceptor can do that for less. It is a count that an observable counter reads, a record in each of
+// beforehand. No interceptor can do that for less. It is a count that is read at each collection, a record in each of
 // two histograms, and the attributes of the span. The records are made without the call's context, as those of an
 // unremarkable call: with it the SDK would consider the call's span as an exemplar.
 func byHand(meters metric.MeterProvider) func(context.Context) {

@@ -3,6 +3,7 @@ package telemetry
 
 import (
 	"context"
+	"time"
 
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
@@ -17,12 +18,15 @@ import (
 type SDK struct {
 	Meters  *sdkmetric.MeterProvider
 	Tracers *sdktrace.TracerProvider
-	reader  *sdkmetric.ManualReader
+	reader  *sdkmetric.PeriodicReader
 }
 
-// New makes an SDK.
+// interval is short, since otelgate counts calls at less cost once somebody has collected.
+const interval = 250 * time.Millisecond
+
+// New makes an SDK that collects all the time, as that of a program does.
 func New() *SDK {
-	reader := sdkmetric.NewManualReader()
+	reader := sdkmetric.NewPeriodicReader(nowhere{}, sdkmetric.WithInterval(interval))
 	return &SDK{
 		Meters:  sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)),
 		Tracers: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(discard{})),
@@ -61,3 +65,18 @@ func (discard) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
 func (discard) OnEnd(sdktrace.ReadOnlySpan)                     {}
 func (discard) Shutdown(context.Context) error                  { return nil }
 func (discard) ForceFlush(context.Context) error                { return nil }
+
+// nowhere is a metric exporter that exports nothing.
+type nowhere struct{}
+
+func (nowhere) Temporality(kind sdkmetric.InstrumentKind) metricdata.Temporality {
+	return sdkmetric.DefaultTemporalitySelector(kind)
+}
+
+func (nowhere) Aggregation(kind sdkmetric.InstrumentKind) sdkmetric.Aggregation {
+	return sdkmetric.DefaultAggregationSelector(kind)
+}
+
+func (nowhere) Export(context.Context, *metricdata.ResourceMetrics) error { return nil }
+func (nowhere) ForceFlush(context.Context) error                          { return nil }
+func (nowhere) Shutdown(context.Context) error                            { return nil }
