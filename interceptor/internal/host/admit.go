@@ -10,9 +10,10 @@ import (
 
 // Passes reports whether a call needs no Acquire, because its route is exempt or a
 // host further out has admitted it. It leaves exemptions by a [gate.Policy] to
-// Acquire, which looks up the route anyway and returns the zero lease.
+// Acquire, which looks up the route anyway and returns the zero lease. If options
+// describe calls, however, it does look: they are not meant for exempt calls.
 func (h *Host) Passes(ctx context.Context, route string) bool {
-	return h.policy == nil && h.exempts(route) || gate.AdmittedBy(ctx, h.admitter)
+	return (h.policy == nil || h.describes) && h.exempts(route) || gate.AdmittedBy(ctx, h.admitter)
 }
 
 // Exempts reports whether calls of the route need no lease. Clients use it instead of

@@ -82,6 +82,21 @@ func TestHealthAndReflectionAreExemptAtAGateAsWithAPolicy(t *testing.T) {
 	}
 }
 
+func TestOptionsDoNotSeeExemptCalls(t *testing.T) {
+	p := newPolicy(t, gate.Route("*", newGate(t)), gate.Exempt("/free.V1/*"))
+	key := OptionFunc(func(c *Config) error {
+		c.Key = func(context.Context, gate.Call, Metadata) string { return "" }
+		return nil
+	})
+	if !Must("", p, []Option{key}).Passes(t.Context(), "/free.V1/X") {
+		t.Error("an exempt call does not pass before the options see it")
+	}
+	lease, err := mustHost(p).Acquire(t.Context(), &gate.Call{Route: "/free.V1/X"})
+	if err != nil || lease != (gate.Lease{}) {
+		t.Errorf("got lease %+v and error %v, want the zero lease", lease, err)
+	}
+}
+
 func TestCallThatWasAdmittedByTheSameAdmitterPasses(t *testing.T) {
 	g := newGate(t)
 	outer, inner, other := mustHost(g), mustHost(g), mustHost(newPolicy(t, gate.Route("*", g)))
