@@ -3,6 +3,7 @@ package connectgate
 import (
 	"context"
 	"strconv"
+	"strings"
 
 	connectv2 "connectrpc.com/connect/v2"
 
@@ -56,9 +57,10 @@ func (s *serverV2) intercept(next connectv2.ServerFunc) connectv2.ServerFunc {
 // call returns what the gate is told about a call whose request has not been read,
 // without what the options say, and the header that the options look at.
 func (s *serverV2) call(ctx context.Context, spec connectv2.Spec) (gate.Call, *connectv2.Header) {
-	call := gate.Call{
-		Route:        spec.Procedure,
-		UnknownRoute: spec.Schema == nil && !registered(spec.Procedure), // of Server.SetUnknownHandler
+	call := gate.Call{Route: spec.Procedure}
+	if spec.Schema == nil && !registered(spec.Procedure) { // of Server.SetUnknownHandler
+		call.UnknownRoute = true
+		call.Route = strings.Clone(spec.Procedure) // not the whole URL
 	}
 	info, ok := connectv2.CallInfoForServerContext(ctx)
 	if !ok {

@@ -106,12 +106,16 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 
 // call returns what the gate is told about a request whose body has not been read.
 func (m *middleware) call(ctx context.Context, r *http.Request, route string) gate.Call {
+	own, known := m.known.find(route)
+	if !known {
+		own = host.Own(route, len(r.RequestURI))
+	}
 	call := gate.Call{
-		Route:        route,
+		Route:        own,
 		RequestID:    requestID(r.Header),
 		RemoteIP:     m.host.RemoteIP(r.RemoteAddr, r.Header),
 		Size:         max(r.ContentLength, 0),
-		UnknownRoute: !m.known.has(route),
+		UnknownRoute: !known,
 	}
 	m.host.Describe(ctx, &call, r.Header, nil)
 	return call

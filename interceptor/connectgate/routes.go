@@ -32,26 +32,35 @@ func registered(route string) bool {
 // knownRoutes caches registered, which is too slow for every call. It does not cache
 // routes that are not registered, because clients can invent any number of them.
 type knownRoutes struct {
-	routes atomic.Pointer[map[string]struct{}]
+	routes atomic.Pointer[map[string]string] // each route by itself
 }
 
+// has reports whether a route is registered.
 func (k *knownRoutes) has(route string) bool {
+	_, ok := k.find(route)
+	return ok
+}
+
+// find reports whether a route is registered. It returns the cache's own copy then,
+// since route may be a part of a long URL.
+func (k *knownRoutes) find(route string) (own string, ok bool) {
 	for {
 		old := k.routes.Load()
 		if old != nil {
-			if _, ok := (*old)[route]; ok {
-				return true
+			if own, ok := (*old)[route]; ok {
+				return own, true
 			}
 		}
 		if !registered(route) {
-			return false
+			return "", false
 		}
-		routes := map[string]struct{}{strings.Clone(route): {}}
+		own := strings.Clone(route)
+		routes := map[string]string{own: own}
 		if old != nil {
 			maps.Copy(routes, *old)
 		}
 		if k.routes.CompareAndSwap(old, &routes) {
-			return true
+			return own, true
 		}
 	}
 }

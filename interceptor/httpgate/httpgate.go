@@ -96,7 +96,8 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 // route returns the route of a request, and whether a mux knows it.
 func route(r *http.Request) (route string, known bool) {
 	if r.Pattern == "" {
-		return r.URL.Path, false
+		whole := max(len(r.RequestURI), len(r.URL.Path)+len(r.URL.RawQuery))
+		return host.Own(r.URL.Path, whole), false
 	}
 	if slash := strings.IndexByte(r.Pattern, '/'); slash >= 0 {
 		return r.Pattern[slash:], true

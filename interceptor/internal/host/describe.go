@@ -47,9 +47,10 @@ func (h *Host) weigh(ctx context.Context, call *gate.Call, request any) {
 func RequestID(sent string) string { return Clean(sent, maxRequestID) }
 
 // Clean cuts s to maxLen bytes and keeps only printable ASCII, which is safe in logs,
-// headers and pages.
+// headers and pages. What it cuts off does not stay in memory.
 func Clean(s string, maxLen int) string {
-	if len(s) > maxLen {
+	cut := len(s) > maxLen
+	if cut {
 		s = s[:maxLen]
 	}
 	for i := range len(s) {
@@ -62,7 +63,21 @@ func Clean(s string, maxLen int) string {
 			}, s)
 		}
 	}
+	if cut {
+		return strings.Clone(s)
+	}
 	return s
+}
+
+// Own returns s, which is a part of a string of the given length, or a copy of s if
+// that string is much longer. So a gate that keeps s does not keep a long header or
+// URL in memory.
+func Own(s string, whole int) string {
+	const little = 64
+	if whole-len(s) <= little {
+		return s
+	}
+	return strings.Clone(s)
 }
 
 func printable(b byte) bool { return b >= ' ' && b < 0x7f }

@@ -17,18 +17,20 @@ func (h *Host) RemoteIP(peer string, md Metadata) string {
 	if len(h.TrustedProxies) == 0 || !h.trusts(ip) {
 		return ip
 	}
-	hops := strings.Split(forwardedFor(md), ",")
-	for i := len(hops) - 1; i >= 0; i-- {
-		hop := hostOf(strings.TrimSpace(hops[i]))
+	hops := forwardedFor(md)
+	whole := len(hops)
+	for more := true; more; {
+		comma := strings.LastIndexByte(hops, ',')
+		hop := hostOf(strings.TrimSpace(hops[comma+1:]))
 		if _, err := netip.ParseAddr(hop); err != nil {
 			break // what comes before an invalid address cannot be trusted
 		}
 		ip = hop
-		if !h.trusts(hop) {
-			break
+		if more = comma >= 0 && h.trusts(hop); more {
+			hops = hops[:comma]
 		}
 	}
-	return ip
+	return Own(ip, whole)
 }
 
 // forwardedFor returns the value of X-Forwarded-For. If the header is repeated, all its
@@ -41,7 +43,7 @@ func forwardedFor(md Metadata) string {
 		value = strings.Join(all.Values(name), ",")
 	}
 	if tooLong := len(value) - maxForwardedFor; tooLong > 0 {
-		value = value[tooLong:]
+		value = strings.Clone(value[tooLong:])
 	}
 	return Clean(value, maxForwardedFor)
 }
