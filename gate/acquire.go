@@ -6,19 +6,15 @@ import (
 	"time"
 )
 
-// Acquire admits the call, lets it wait, or rejects it.
+// Acquire admits the call, lets it wait, or rejects it. A call without a Route is the
+// call that ctx belongs to, if a host has admitted that one: the gate takes from
+// there what the Call leaves empty.
 //
 // The error is a [*Rejection] when the call is rejected, and ctx's own error when
 // ctx has ended or ends during the wait; then nothing is held. Otherwise the lease
 // must be released. It covers the call until then: ctx no longer affects it.
 func (g *Gate) Acquire(ctx context.Context, call Call) (Lease, error) {
 	return g.acquire(ctx, &call, ownWait)
-}
-
-// AcquireCall is [Gate.Acquire] without a copy of the call, for authors of hosts.
-// The call must not change until AcquireCall has returned; the gate keeps a copy.
-func (g *Gate) AcquireCall(ctx context.Context, call *Call) (Lease, error) {
-	return g.acquire(ctx, call, ownWait)
 }
 
 // TryAcquire is an Acquire that never waits and does not look at a context.
@@ -29,13 +25,16 @@ func (g *Gate) TryAcquire(call Call) (Lease, error) {
 // Do acquires, runs f and releases, also if f panics or ends its goroutine. It
 // returns what f returns, or the error of [Gate.Acquire] without running f. The
 // context of f carries the lease; see [LeaseFromContext].
+//
+// Inside of a handler, which a host has called, an empty Call is enough: the gate
+// knows the client's call from ctx.
 func (g *Gate) Do(ctx context.Context, call Call, f func(context.Context) error) error {
 	lease, err := g.acquire(ctx, &call, ownWait)
 	if err != nil {
 		return err
 	}
 	defer lease.Release()
-	return f(NewContext(ctx, lease, g))
+	return f(NewContext(ctx, lease, g, &call))
 }
 
 // wait is how long a call may wait at a gate.
@@ -50,7 +49,7 @@ var ownWait = wait{most: math.MaxInt64}
 // acquire is the way into the gate for every call. Most calls find room, and no
 // observer wants to hear of them: these take the fast path, which is all written
 // out here. The other ones are decided under the same lock, in decideLocked, and go
-// on in conclude.
+// on in finish.
 func (g *Gate) acquire(ctx context.Context, call *Call, w wait) (Lease, error) {
 	duties := g.duties.Load()
 	interest := Interest(duties & dutyInterest)
@@ -59,6 +58,9 @@ func (g *Gate) acquire(ctx context.Context, call *Call, w wait) (Lease, error) {
 	}
 	if interest == ObserveAll || duties&dutySlow != 0 || ctx.Err() != nil {
 		return g.acquireWatched(ctx, call, w, interest)
+	}
+	if call.Route == "" {
+		call.inherit(ctx)
 	}
 	want, level := max(call.Cost, 1), call.Priority.level()
 
@@ -73,23 +75,23 @@ func (g *Gate) acquire(ctx context.Context, call *Call, w wait) (Lease, error) {
 		s.state = slotHolding
 		s.cost = want
 		s.call = *call
-		if call.Caller != nil { // its Identify is given ctx
-			s.noted = true
-			s.ctx = ctx
-		}
+		s.ctx = ctx
 		g.mu.Unlock()
 		return lease, nil
 	}
-	a := arrival{level: level, want: want, wait: w, interest: interest}
+	var a arrival // a composite literal would be made apart and copied
+	a.level, a.want, a.wait, a.interest = level, want, w, interest
 	g.decideLocked(ctx, call, &a)
 	g.mu.Unlock()
-	return g.conclude(ctx, call, &a)
+	return g.finish(ctx, call, &a)
 }
 
 // acquireWatched is acquire for a call of which an observer wants to hear in any
 // case, or about which there is more to find out than whether there is room.
 func (g *Gate) acquireWatched(ctx context.Context, call *Call, w wait, interest Interest) (Lease, error) {
-	a := arrival{level: call.Priority.level(), wait: w, interest: interest}
+	call.inherit(ctx)
+	var a arrival
+	a.level, a.wait, a.interest = call.Priority.level(), w, interest
 	if err := ctx.Err(); err != nil {
 		a.err = err
 		a.observed = interest == ObserveAll
@@ -106,7 +108,17 @@ func (g *Gate) acquireWatched(ctx context.Context, call *Call, w wait, interest 
 	g.mu.Lock()
 	g.decideLocked(ctx, call, &a)
 	g.mu.Unlock()
-	return g.conclude(ctx, call, &a)
+	return g.finish(ctx, call, &a)
+}
+
+// finish goes on with a decision, after a wait if the call may wait. The steps run one
+// after the other and not one inside of another: so the stack of a goroutine that
+// waits stays within the 4 KiB that most calls need.
+func (g *Gate) finish(ctx context.Context, call *Call, a *arrival) (Lease, error) {
+	if a.verdict == mayWait && g.queueUp(ctx, call, a) {
+		g.park(ctx, a)
+	}
+	return g.conclude(ctx, call, a)
 }
 
 // arrival is a call on its way through one gate, and what was decided about it. The
@@ -120,12 +132,14 @@ type arrival struct {
 	asked    bool     // budget and short are known, and now is a time to begin a wait
 	now      moment   // at is 0 if the clock was not read
 	budget   time.Duration
-	short    Reason // not 0 if the deadline leaves too little to wait
+	short    Reason          // not 0 if the deadline leaves too little to wait
+	gone     <-chan struct{} // the context's Done
 
 	verdict  verdict
 	reason   Reason // of a rejection, and of what a dry run lets pass
 	observed bool   // an observer wants to hear what came of the call
 	woken    bool   // the message that ended the wait was received
+	selfWait bool   // ctx holds a lease on the gate already
 	slot     *slot  // of a call that waits
 	lease    Lease  // of a call that goes ahead
 	waited   time.Duration

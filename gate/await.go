@@ -5,38 +5,61 @@ import (
 	"time"
 )
 
-// waitInLine puts the arrival into the queue, if that is still what comes of it,
-// and waits until it is admitted or rejected, or the caller has gone. The verdict
-// is final then.
-func (g *Gate) waitInLine(ctx context.Context, call *Call, a *arrival) {
+// queueUp puts the arrival into the queue, if the deadline allows it and the gate
+// has not changed meanwhile. It reports whether the arrival stands there.
+//
+//go:noinline
+func (g *Gate) queueUp(ctx context.Context, call *Call, a *arrival) bool {
+	done := false
+	defer func() {
+		if !done { // an observer of another call has ended the goroutine
+			g.giveUp(a)
+		}
+	}()
 	// The context is asked before there is a slot to lose.
 	if a.err = g.askDeadline(ctx, a); a.err != nil {
 		a.verdict = abandoned
-		return
+		done = true
+		return false
 	}
-	gone := ctx.Done()
+	a.gone = ctx.Done()
+	a.selfWait = holds(ctx, g)
 	a.now = g.moment()
 
 	g.mu.Lock()
 	g.decideLocked(ctx, call, a)
 	g.unlock()
-	if a.verdict != queued {
-		return
-	}
+	done = true
+	return a.verdict == queued
+}
 
-	if gone == nil {
+// park waits until the arrival is admitted or rejected, or the caller has gone. The
+// verdict is final then.
+func (g *Gate) park(ctx context.Context, a *arrival) {
+	done := false
+	defer func() {
+		if !done { // ctx has panicked
+			g.giveUp(a)
+		}
+	}()
+	if a.gone == nil {
 		<-a.slot.ready // at the end of the wait at the latest
 		a.woken = true
 	} else {
 		select {
 		case <-a.slot.ready:
 			a.woken = true
-		case <-gone:
+		case <-a.gone:
 		}
 	}
 	a.err = ctx.Err()
-	end := g.moment()
+	g.endWait(a)
+	done = true
+}
 
+//go:noinline
+func (g *Gate) endWait(a *arrival) {
+	end := g.moment()
 	g.mu.Lock()
 	g.endWaitLocked(a, end)
 	g.unlock()
@@ -96,11 +119,12 @@ func (g *Gate) enqueueLocked(ctx context.Context, call *Call, a *arrival) {
 	if g.queue.total >= g.maxWaitingLocked() {
 		g.turnAwayLocked(g.queue.lastBelow(a.level), ReasonQueueFull)
 	}
-	s := g.takeSlotLocked(call, a.level, a.want)
-	g.noteLocked(ctx, s, a)
+	s := g.takeSlotLocked(ctx, call, a)
+	g.noteLocked(s, a)
 	if s.ready == nil || s.era != a.now.era || s.era == unknownEra {
 		s.ready, s.era = make(chan struct{}, 1), a.now.era
 	}
+	s.selfWait = a.selfWait
 	a.slot = s
 	g.standInLineLocked(s, a)
 }

@@ -48,13 +48,14 @@ type Caller interface {
 	Identify(ctx context.Context) (requestID, remoteIP string)
 }
 
-// Resolved returns the call with RequestID and RemoteIP asked from its Caller
-// where they are empty. ctx is the context with which the call was acquired.
+// Resolved returns the call with RequestID and RemoteIP filled in where they are
+// empty: from its Caller, or from the call that ctx belongs to if a host has admitted
+// that one. ctx is the context with which the call was acquired; it may be nil.
 func (c Call) Resolved(ctx context.Context) Call {
-	if c.Caller == nil {
+	if c.Caller == nil && c.RequestID != "" {
 		return c
 	}
-	requestID, remoteIP := c.Caller.Identify(ctx)
+	requestID, remoteIP := c.identify(ctx)
 	if c.RequestID == "" {
 		c.RequestID = requestID
 	}
@@ -65,13 +66,20 @@ func (c Call) Resolved(ctx context.Context) Call {
 	return c
 }
 
-// requestID is that of the call as Resolved has it.
+// requestID is the RequestID that Resolved fills in.
 func (c *Call) requestID(ctx context.Context) string {
-	if c.RequestID != "" || c.Caller == nil {
+	if c.RequestID != "" {
 		return c.RequestID
 	}
-	id, _ := c.Caller.Identify(ctx)
+	id, _ := c.identify(ctx)
 	return id
+}
+
+func (c *Call) identify(ctx context.Context) (requestID, remoteIP string) {
+	if c.Caller != nil {
+		return c.Caller.Identify(ctx)
+	}
+	return outerIdentity(ctx)
 }
 
 // Priority orders the calls that wait at a gate: a higher one is served first,

@@ -11,6 +11,10 @@ import (
 // chain is several gates in front of one call.
 type chain struct {
 	gates []*Gate // in the order in which they are taken
+
+	// beside is the rank of the widest gate that the call holds already, not
+	// through this chain. Nothing narrower is waited for; see [Enter].
+	beside rank
 }
 
 // Chain puts several gates in front of a call, which then needs a unit of each.
@@ -79,7 +83,11 @@ func (c *chain) acquire(ctx context.Context, call *Call) (Lease, error) {
 	budget := c.budget()
 	var spent, longest time.Duration
 	for i, g := range c.gates {
-		next, err := g.acquire(ctx, call, wait{most: budget - spent, spent: spent})
+		w := wait{most: budget - spent, spent: spent}
+		if g.rank.compare(c.beside) < 0 {
+			w.most = 0
+		}
+		next, err := g.acquire(ctx, call, w)
 		if err != nil {
 			return Lease{}, err
 		}

@@ -2,9 +2,8 @@ package gate
 
 import "context"
 
-// conclude brings a decision to the caller and to the observers, after the wait if
-// there is one. Whatever other people's code does meanwhile, a context or an
-// observer, no unit is lost.
+// conclude brings the final verdict to the caller and to the observers. Whatever an
+// observer does meanwhile, no unit is lost.
 func (g *Gate) conclude(ctx context.Context, call *Call, a *arrival) (Lease, error) {
 	done := false
 	defer func() {
@@ -12,9 +11,6 @@ func (g *Gate) conclude(ctx context.Context, call *Call, a *arrival) (Lease, err
 			g.giveUp(a)
 		}
 	}()
-	if a.verdict == mayWait {
-		g.waitInLine(ctx, call, a)
-	}
 	switch a.verdict {
 	case admitted:
 		if a.observed {
@@ -58,7 +54,7 @@ func (g *Gate) giveUp(a *arrival) {
 // the stack of a call without observers need not grow for it.
 func (g *Gate) tellAccepted(ctx context.Context, call *Call, a *arrival) {
 	e := a.numbers.event(g, EventDecision, call)
-	e.Decision, e.Waited = Accepted, a.waited
+	e.Decision, e.Waited, e.SelfWait = Accepted, a.waited, a.selfWait
 	g.emit(ctx, &e)
 }
 
@@ -73,12 +69,13 @@ func (g *Gate) tellRejected(ctx context.Context, call *Call, a *arrival, r *Reje
 	e.Decision, e.Reason, e.Rejection, e.Waited = r.Decision, r.Reason, r, a.waited
 	e.Call.RequestID = r.RequestID
 	e.DryRun = false // even if one has begun while the call waited
+	e.SelfWait = a.selfWait || holds(ctx, g)
 	g.emit(ctx, &e)
 }
 
 func (g *Gate) tellAbandoned(ctx context.Context, call *Call, a *arrival, n numbers) {
 	e := n.event(g, EventDecision, call)
-	e.Decision, e.Waited = Abandoned, a.waited
+	e.Decision, e.Waited, e.SelfWait = Abandoned, a.waited, a.selfWait
 	g.emit(ctx, &e)
 }
 

@@ -1,16 +1,21 @@
 package gate
 
-import (
-	"context"
-	"reflect"
-)
+import "context"
 
-// leaseContext carries the lease of a call, and the Admitter that gave it, in one
-// allocation.
+// leaseContext carries the lease of a call, who gave it, and what is known of the
+// call, in one allocation.
 type leaseContext struct {
 	context.Context
-	lease Lease
-	by    Admitter
+	lease  Lease
+	by     Admitter
+	route  string
+	caller Caller
+}
+
+// callContext is a leaseContext for a call of which more is known.
+type callContext struct {
+	leaseContext
+	call Call
 }
 
 type leaseKey struct{}
@@ -22,11 +27,22 @@ func (c *leaseContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// NewContext returns a context that carries the lease that by gave, for
-// [LeaseFromContext] and [AdmittedBy]. It is for authors of hosts; [Gate.Do] uses
-// it, too.
-func NewContext(ctx context.Context, lease Lease, by Admitter) context.Context {
-	return &leaseContext{Context: ctx, lease: lease, by: by}
+func (c *callContext) Value(key any) any {
+	if key == (leaseKey{}) {
+		return c
+	}
+	return c.Context.Value(key)
+}
+
+// NewContext returns a context that carries the lease that by gave to the call, for
+// [LeaseFromContext] and [Enter], and what is known of the call, for gates that the
+// handler acquires by itself. It keeps a copy of the call. It is for authors of
+// hosts; [Gate.Do] uses it, too.
+func NewContext(ctx context.Context, lease Lease, by Admitter, call *Call) context.Context {
+	if call.RequestID == "" && call.RemoteIP == "" && call.Key == "" && call.Priority == Normal {
+		return &leaseContext{Context: ctx, lease: lease, by: by, route: call.Route, caller: call.Caller}
+	}
+	return &callContext{leaseContext{Context: ctx, lease: lease, by: by, route: call.Route, caller: call.Caller}, *call}
 }
 
 // LeaseFromContext returns the lease of the call that ctx belongs to, so that a
@@ -34,26 +50,62 @@ func NewContext(ctx context.Context, lease Lease, by Admitter) context.Context {
 // it writes a large answer to a slow reader. The Lease is safe to use when ok
 // is false: it is then the zero Lease.
 func LeaseFromContext(ctx context.Context) (lease Lease, ok bool) {
-	c, ok := ctx.Value(leaseKey{}).(*leaseContext)
-	if !ok {
+	c := admission(ctx)
+	if c == nil {
 		return Lease{}, false
 	}
 	return c.lease, true
 }
 
-// AdmittedBy reports whether ctx belongs to a call that by has admitted already, so
-// that a host further in does not gate it twice. It is for authors of hosts.
-func AdmittedBy(ctx context.Context, by Admitter) bool {
-	for ctx != nil {
-		c, ok := ctx.Value(leaseKey{}).(*leaseContext)
-		if !ok {
-			return false
-		}
-		// Two Admitters of one type that cannot be compared are not the same.
-		if reflect.TypeOf(c.by) == reflect.TypeOf(by) && reflect.ValueOf(by).Comparable() && c.by == by {
-			return true
-		}
-		ctx = c.Context
+// admission returns what ctx carries of the innermost call that was admitted, or nil.
+func admission(ctx context.Context) *leaseContext {
+	if ctx == nil {
+		return nil
 	}
-	return false
+	switch c := ctx.Value(leaseKey{}).(type) {
+	case *leaseContext:
+		return c
+	case *callContext:
+		return &c.leaseContext
+	default:
+		return nil
+	}
+}
+
+// inherit fills in what the call leaves empty from the call that ctx belongs to, unless
+// the call is one of its own, with a Route.
+func (c *Call) inherit(ctx context.Context) {
+	if c.Route != "" {
+		return
+	}
+	switch outer := ctx.Value(leaseKey{}).(type) {
+	case *leaseContext:
+		c.Route = outer.route
+	case *callContext:
+		c.Route = outer.route
+		if c.Key == "" {
+			c.Key = outer.call.Key
+		}
+		if c.Priority == Normal {
+			c.Priority = outer.call.Priority
+		}
+	}
+}
+
+// outerIdentity finds the request id and the address of the call that ctx belongs to.
+func outerIdentity(ctx context.Context) (requestID, remoteIP string) {
+	if ctx == nil {
+		return "", ""
+	}
+	switch outer := ctx.Value(leaseKey{}).(type) {
+	case *leaseContext:
+		if outer.caller == nil { // the handler's own gate; the host's is further out
+			return outerIdentity(outer.Context)
+		}
+		return outer.caller.Identify(outer.Context)
+	case *callContext:
+		call := outer.call.Resolved(outer.Context)
+		return call.RequestID, call.RemoteIP
+	}
+	return "", ""
 }

@@ -124,13 +124,11 @@ func defaultMaxWaiting(limit, units int64, calls int) int {
 
 // admitLocked makes the arrival a holder.
 func (g *Gate) admitLocked(ctx context.Context, call *Call, a *arrival) {
-	s := g.takeSlotLocked(call, a.level, a.want)
+	s := g.takeSlotLocked(ctx, call, a)
 	g.bookKeyLocked(s)
 	g.holdLocked(s, g.clampLocked(a.level, a.want))
-	if a.observed || a.now.at != 0 || call.Caller != nil {
-		g.noteLocked(ctx, s, a)
-		g.watchHoldLocked(s, a.now)
-	}
+	g.noteLocked(s, a)
+	g.watchHoldLocked(s, a.now)
 	g.leaseLocked(s, a)
 }
 

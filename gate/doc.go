@@ -39,12 +39,10 @@
 //   - [AdmitterAs] finds what an Admitter offers beyond Acquire: [GateLister],
 //     [Exempter], [StreamModer], [EarlyRefuser], also behind a [Wrapper].
 //     [ExemptByDefault] stands in where an Admitter is no Exempter.
-//   - [Gate.AcquireCall] and [Policy.AcquireCall] acquire without a copy of the
-//     Call. Call them on a [*Gate] or a [*Policy] only, never through an
-//     interface: a type that embeds one of these inherits them past its own
-//     Acquire.
-//   - [NewContext] makes the handler's context, and [AdmittedBy] says whether a
-//     host further out has admitted a call already.
+//   - [Enter] acquires what a host further out does not hold already, and
+//     [AcquireCall] acquires in any case; both without a copy of the Call. [Covers]
+//     says whether a call would pass.
+//   - [NewContext] makes the handler's context.
 //   - [Caller] finds the caller of a call when somebody asks for it, and
 //     [Call.Resolved] asks.
 //   - [Gate.RefuseEarly] rejects where a host must not wait.

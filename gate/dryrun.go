@@ -58,8 +58,8 @@ func (g *Gate) passSlotLocked(ctx context.Context, call *Call, a *arrival) *slot
 	if a.now.at == 0 {
 		a.now = g.moment()
 	}
-	s := g.takeSlotLocked(call, a.level, a.want)
-	g.noteLocked(ctx, s, a)
+	s := g.takeSlotLocked(ctx, call, a)
+	g.noteLocked(s, a)
 	g.serial++
 	g.totals.unaccepted++ // until it is known to be
 	s.serial = g.serial

@@ -52,6 +52,10 @@ type Event struct {
 	// Waiting is the number of waiting calls, Limit the limit.
 	InFlight, Limit int64
 	Waiting         int
+	// SelfWait marks a decision about a call that had to wait, or was rejected,
+	// at a gate that its own context already holds. The usual cause is one gate
+	// in front of a handler and again inside of it.
+	SelfWait bool
 	// Held is how long the lease has been held, in a release or max-hold
 	// event.
 	Held time.Duration

@@ -100,9 +100,9 @@ func TestNoClockIsReadWhenThereIsNoWait(t *testing.T) {
 		"trouble, ever": gate.ObserveTrouble | gate.ObserveFixed, "all": gate.ObserveAll,
 	}
 	ways := map[string]func(t *testing.T, g *gate.Gate) (gate.Lease, error){
-		"Acquire":     func(t *testing.T, g *gate.Gate) (gate.Lease, error) { return g.Acquire(t.Context(), gate.Call{}) },
-		"AcquireCall": func(t *testing.T, g *gate.Gate) (gate.Lease, error) { return g.AcquireCall(t.Context(), &gate.Call{}) },
-		"TryAcquire":  func(_ *testing.T, g *gate.Gate) (gate.Lease, error) { return g.TryAcquire(gate.Call{}) },
+		"Acquire":    func(t *testing.T, g *gate.Gate) (gate.Lease, error) { return g.Acquire(t.Context(), gate.Call{}) },
+		"Enter":      func(t *testing.T, g *gate.Gate) (gate.Lease, error) { return gate.Enter(t.Context(), g, &gate.Call{}) },
+		"TryAcquire": func(_ *testing.T, g *gate.Gate) (gate.Lease, error) { return g.TryAcquire(gate.Call{}) },
 		"a policy": func(t *testing.T, g *gate.Gate) (gate.Lease, error) {
 			return newPolicy(t, gate.Route("*", g)).Acquire(t.Context(), gate.Call{})
 		},

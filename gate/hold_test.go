@@ -141,31 +141,5 @@ func TestContextWithoutALeaseGivesOneThatIsSafe(t *testing.T) {
 	}
 }
 
-func TestContextKnowsWhoAdmittedTheCall(t *testing.T) {
-	a, b := newNamed(t, "a", 1), newNamed(t, "b", 1)
-	ctx := context.Background()
-	wantEqual(t, "before", gate.AdmittedBy(ctx, a), false)
-	ctx = gate.NewContext(ctx, gate.Lease{}, a)
-	ctx = context.WithValue(ctx, otherKey{}, "something between")
-	wantEqual(t, "by a", gate.AdmittedBy(ctx, a), true)
-	wantEqual(t, "by b", gate.AdmittedBy(ctx, b), false)
-	ctx = gate.NewContext(ctx, gate.Lease{}, b)
-	wantEqual(t, "by a, further out", gate.AdmittedBy(ctx, a), true)
-	wantEqual(t, "by b", gate.AdmittedBy(ctx, b), true)
-	wantEqual(t, "by nobody", gate.AdmittedBy(ctx, nil), false)
-
-	// An Admitter that cannot be compared must not make it panic.
-	odd := admitters{a}
-	ctx = gate.NewContext(ctx, gate.Lease{}, odd)
-	wantEqual(t, "by one that cannot be compared", gate.AdmittedBy(ctx, odd), false)
-	wantEqual(t, "by a, beyond it", gate.AdmittedBy(ctx, a), true)
-}
-
-type admitters []gate.Admitter
-
-func (a admitters) Acquire(ctx context.Context, call gate.Call) (gate.Lease, error) {
-	return a[0].Acquire(ctx, call)
-}
-
 // otherKey is the key of something else in a context.
 type otherKey struct{}

@@ -56,6 +56,21 @@ func (l Lease) Reason() Reason { return l.outcome.reason() }
 // DryRun reports whether the gate was in a dry run.
 func (l Lease) DryRun() bool { return l.outcome&outcomeDryRun != 0 }
 
+// gates calls f with each gate that the lease is held on, from the one that was
+// acquired last, until f returns false. A lease that was released holds none.
+func (l Lease) gates(f func(*Gate) bool) {
+	for l.slot != nil {
+		s := l.slot
+		s.gate.mu.Lock()
+		held, outer := s.serial == l.serial, s.outer
+		s.gate.mu.Unlock()
+		if !held || !f(s.gate) {
+			return
+		}
+		l = outer
+	}
+}
+
 // gateOfChain returns a gate of the chain that the lease with the given serial was
 // acquired through.
 func (s *slot) gateOfChain(serial uint64, i int) *Gate {

@@ -137,22 +137,27 @@ func (p *Policy) Gates() []*Gate { return slices.Clone(p.gates) }
 // Acquire sends the call through the gates of its route. For an exempt route it
 // returns the zero Lease.
 func (p *Policy) Acquire(ctx context.Context, call Call) (Lease, error) {
-	return p.AcquireCall(ctx, &call)
-}
-
-// AcquireCall is [Policy.Acquire] without a copy of the call, for authors of hosts;
-// see [Gate.AcquireCall]. It sets the priority and the cost that the rule of the
-// route has.
-func (p *Policy) AcquireCall(ctx context.Context, call *Call) (Lease, error) {
 	pl := p.lookup(call.Route)
 	if pl.exempts() {
 		return Lease{}, nil
 	}
-	pl.apply(call)
+	pl.apply(&call)
+	return pl.acquire(ctx, &call)
+}
+
+func (pl *plan) acquire(ctx context.Context, call *Call) (Lease, error) {
 	if pl.gate != nil {
 		return pl.gate.acquire(ctx, call, ownWait)
 	}
 	return pl.chain.acquire(ctx, call)
+}
+
+// gates are the gates of the plan in the order in which they are taken.
+func (pl *plan) gates() []*Gate {
+	if pl.chain != nil {
+		return pl.chain.gates
+	}
+	return []*Gate{pl.gate}
 }
 
 // StreamMode returns when a stream of the route holds its lease.

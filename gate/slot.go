@@ -29,15 +29,16 @@ type slot struct {
 	cost   int64 // units taken: want, clamped to the room of its level
 	state  slotState
 	reason Reason // of slotRefused, and of a dry run's decision
-	// noted says that ctx, or one of the fields from observed to waited, is set,
-	// which most slots of a gate without observers never need.
+	// noted says that one of the fields that noteLocked sets is set, which most
+	// slots of a gate without observers never need.
 	noted    bool
 	observed bool
+	selfWait bool // its context holds the gate already
 	watched  bool // until it is held too long; see holdWatch
 	booked   bool // keyCost or outer is set
 	next     *slot
 	prev     *slot           // both in the queue; next also in the list of free slots
-	ctx      context.Context // kept for observers and call.Caller
+	ctx      context.Context // of the call, for observers and to find out who calls
 
 	call    Call
 	level   int
@@ -70,7 +71,7 @@ type slot struct {
 const minSpare = 64
 
 // takeSlotLocked returns a free slot with the call filled in.
-func (g *Gate) takeSlotLocked(call *Call, level int, want int64) *slot {
+func (g *Gate) takeSlotLocked(ctx context.Context, call *Call, a *arrival) *slot {
 	s := g.free
 	if s == nil {
 		s = &slot{gate: g, index: len(g.slots)}
@@ -80,8 +81,9 @@ func (g *Gate) takeSlotLocked(call *Call, level int, want int64) *slot {
 		g.spare--
 	}
 	s.call = *call
-	s.level = level
-	s.want = want
+	s.ctx = ctx
+	s.level = a.level
+	s.want = a.want
 	s.next = nil
 	return s
 }
@@ -89,13 +91,16 @@ func (g *Gate) takeSlotLocked(call *Call, level int, want int64) *slot {
 // freeSlotLocked makes a slot available again. Nothing of its call is kept.
 func (g *Gate) freeSlotLocked(s *slot) {
 	s.call = Call{}
+	s.ctx = nil
 	s.serial = 0
 	s.state = slotFree
 	s.next = g.free
 	g.free = s
 	g.spare++
-	if s.noted || g.spare > minSpare { // so that what is above is inlined
+	if s.noted {
 		g.forgetLocked(s)
+	}
+	if g.spare > minSpare {
 		g.shedSlotsLocked()
 	}
 }
@@ -106,8 +111,8 @@ func (g *Gate) forgetLocked(s *slot) {
 		g.unwatchHoldLocked(s)
 	}
 	s.noted = false
-	s.ctx = nil
 	s.observed = false
+	s.selfWait = false
 	s.since = 0
 	s.waited = 0
 }
@@ -132,9 +137,8 @@ func (g *Gate) shedSlotsLocked() {
 
 // noteLocked keeps what only observers, a Snapshot and the scan for leases held too
 // long need.
-func (g *Gate) noteLocked(ctx context.Context, s *slot, a *arrival) {
+func (g *Gate) noteLocked(s *slot, a *arrival) {
 	s.noted = true
-	s.ctx = ctx
 	s.since = a.now.at
 	s.observed = a.observed
 }

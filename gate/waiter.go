@@ -16,6 +16,10 @@ type Waiter struct {
 	Key       string   `json:"key,omitempty"`
 	Priority  Priority `json:"priority"`
 	Cost      int64    `json:"cost"` // units asked for
+	// SelfWait marks a call whose own context holds the gate already: it waits for
+	// itself. The usual cause is one gate in front of a handler and again inside of
+	// it.
+	SelfWait bool `json:"self_wait,omitempty"`
 	// Waited is how long the call has been waiting.
 	Waited time.Duration `json:"waited_ns"`
 }
@@ -29,13 +33,14 @@ func (g *Gate) Waiters() []Waiter {
 		ctx   context.Context
 		want  int64
 		since int64
+		self  bool
 	}
 	now := g.now()
 	g.mu.Lock()
 	all := make([]waiting, 0, g.queue.total)
 	for l := levels - 1; l >= 0; l-- {
 		for s := g.queue.first[l]; s != nil; s = s.next {
-			all = append(all, waiting{s.call, s.ctx, s.want, s.since})
+			all = append(all, waiting{s.call, s.ctx, s.want, s.since, s.selfWait})
 		}
 	}
 	g.mu.Unlock()
@@ -45,7 +50,7 @@ func (g *Gate) Waiters() []Waiter {
 		call := w.call.Resolved(w.ctx)
 		waiters[i] = Waiter{
 			Call: call, Route: call.Route, RequestID: call.RequestID, RemoteIP: call.RemoteIP, Key: call.Key,
-			Priority: call.Priority, Cost: w.want, Waited: time.Duration(max(now-w.since, 0)),
+			Priority: call.Priority, Cost: w.want, SelfWait: w.self, Waited: time.Duration(max(now-w.since, 0)),
 		}
 	}
 	return waiters

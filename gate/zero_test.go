@@ -16,8 +16,8 @@ func TestTheZeroGateAdmitsNoCall(t *testing.T) {
 			lease.Release()
 			return err
 		},
-		"AcquireCall": func(g *gate.Gate) error { _, err := g.AcquireCall(t.Context(), &gate.Call{Cost: 5}); return err },
-		"TryAcquire":  func(g *gate.Gate) error { _, err := g.TryAcquire(gate.Call{}); return err },
+		"Enter":      func(g *gate.Gate) error { _, err := gate.Enter(t.Context(), g, &gate.Call{Cost: 5}); return err },
+		"TryAcquire": func(g *gate.Gate) error { _, err := g.TryAcquire(gate.Call{}); return err },
 		"Do": func(g *gate.Gate) error {
 			return g.Do(t.Context(), gate.Call{}, func(context.Context) error { return nil })
 		},

@@ -71,7 +71,7 @@ func (i *interceptorV1) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		// Deferred, so that the lease is also released if the handler panics or
 		// calls runtime.Goexit.
 		defer lease.Release()
-		res, err := next(i.host.Context(ctx, lease), req)
+		res, err := next(i.host.Context(ctx, lease, &call), req)
 		if err != nil {
 			err = i.answer(ctx, unaryResponder(ctx), err)
 		}
@@ -108,7 +108,7 @@ func (i *interceptorV1) WrapStreamingHandler(next connect.StreamingHandlerFunc) 
 		if mode == gate.HoldOpening {
 			served = &openingConn{StreamingHandlerConn: conn, lease: lease}
 		}
-		return i.answer(ctx, conn, next(i.host.Context(ctx, lease), served))
+		return i.answer(ctx, conn, next(i.host.Context(ctx, lease, &call), served))
 	}
 }
 

@@ -50,7 +50,7 @@ func (s *serverV2) intercept(next connectv2.ServerFunc) connectv2.ServerFunc {
 		if mode == gate.HoldOpening {
 			stream = &openingStream{ServerStream: stream, lease: lease}
 		}
-		return s.answer(ctx, spec, next(s.host.Context(ctx, lease), spec, stream))
+		return s.answer(ctx, spec, next(s.host.Context(ctx, lease, &call), spec, stream))
 	}
 }
 

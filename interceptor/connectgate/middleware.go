@@ -101,7 +101,7 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 	if mode == gate.HoldOpening {
 		w = opening.Writer(w, lease)
 	}
-	next.ServeHTTP(w, r.WithContext(m.host.Context(ctx, lease)))
+	next.ServeHTTP(w, r.WithContext(m.host.Context(ctx, lease, &call)))
 }
 
 // call returns what the gate is told about a request whose body has not been read.

@@ -15,10 +15,10 @@ import (
 
 // describe adds what the options say about the call. The request is nil if it has
 // not been read.
+//
+//go:noinline
 func (s *server) describe(ctx context.Context, call *gate.Call, req any) {
-	if s.host.Describes() {
-		s.host.Describe(ctx, call, incoming{ctx}, req)
-	}
+	s.host.Describe(ctx, call, incoming{ctx}, req)
 }
 
 // Identify finds the id of the request and the address of the caller. A server is

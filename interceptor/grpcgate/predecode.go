@@ -34,8 +34,8 @@ import (
 //     may send unasked: up to 64 KiB, the smallest window that grpc-go allows.
 //
 // Streams are gated as by [StreamServerInterceptor], after the interceptors.
-// BeforeDecode may be combined with [ServerOptions]: a call that was admitted by the
-// same Admitter is not gated again. An Admitter with the same gates is not the same.
+// BeforeDecode may be combined with [ServerOptions]: a call that holds the gates of
+// its route already is not gated again.
 //
 // Services may be registered by several goroutines at once. BeforeDecode panics if r
 // or a is nil or an option has a bad value.

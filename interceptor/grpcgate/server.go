@@ -66,28 +66,39 @@ func (s *server) unary(
 
 // admit runs a handler for one request once the gate has admitted it.
 func (s *server) admit(ctx context.Context, route string, req any, handler grpc.UnaryHandler) (any, error) {
-	if s.host.Passes(ctx, route) {
-		resp, err := handler(ctx, req)
-		return resp, s.answer(ctx, nil, err)
-	}
-	lease, err := s.acquire(ctx, route, req)
+	admitted, lease, err := s.acquire(ctx, route, req)
 	if err != nil {
 		return nil, s.refuse(ctx, nil, err)
 	}
+	return s.serve(admitted, lease, req, handler)
+}
+
+// acquire, serve and describe are not inlined. So the stack of a call that waits holds
+// nothing for the handler, and the stack of the handler holds no gate.Call.
+//
+//go:noinline
+func (s *server) acquire(ctx context.Context, route string, req any) (context.Context, gate.Lease, error) {
+	call := gate.Call{Route: route, Caller: s}
+	if s.host.Describes() {
+		if s.host.Exempts(route) { // options do not see exempt calls
+			return ctx, gate.Lease{}, nil
+		}
+		s.describe(ctx, &call, req)
+	}
+	lease, err := s.host.Acquire(ctx, &call)
+	if err != nil {
+		return nil, lease, err
+	}
+	return s.host.Context(ctx, lease, &call), lease, nil
+}
+
+//go:noinline
+func (s *server) serve(ctx context.Context, lease gate.Lease, req any, handler grpc.UnaryHandler) (any, error) {
 	// Deferred, so that the lease is also released if the handler panics or calls
 	// runtime.Goexit.
 	defer lease.Release()
-	resp, err := handler(s.host.Context(ctx, lease), req)
+	resp, err := handler(ctx, req)
 	return resp, s.answer(ctx, nil, err)
-}
-
-// acquire is not inlined so that the call is not on the stack while the handler runs.
-//
-//go:noinline
-func (s *server) acquire(ctx context.Context, route string, req any) (gate.Lease, error) {
-	call := gate.Call{Route: route, Caller: s}
-	s.describe(ctx, &call, req)
-	return s.host.Acquire(ctx, &call)
 }
 
 func (s *server) stream(
@@ -105,13 +116,15 @@ func (s *server) stream(
 		defer m.messages.End()
 		return s.answer(ctx, stream, handler(srv, m))
 	}
-	s.describe(ctx, &call, nil)
+	if s.host.Describes() {
+		s.describe(ctx, &call, nil)
+	}
 	lease, err := s.host.Acquire(ctx, &call)
 	if err != nil {
 		return s.refuse(ctx, stream, err)
 	}
 	defer lease.Release()
-	held := heldStream{stream, s.host.Context(ctx, lease)}
+	held := heldStream{stream, s.host.Context(ctx, lease, &call)}
 	if mode == gate.HoldOpening {
 		return s.answer(ctx, stream, handler(srv, &openingStream{heldStream: held, lease: lease}))
 	}

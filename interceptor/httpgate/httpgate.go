@@ -90,7 +90,7 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 	if m.host.StreamMode(route) == gate.HoldOpening {
 		w = opening.Writer(w, lease)
 	}
-	next.ServeHTTP(w, r.WithContext(m.host.Context(ctx, lease)))
+	next.ServeHTTP(w, r.WithContext(m.host.Context(ctx, lease, &call)))
 }
 
 // route returns the route of a request, and whether a mux knows it.

@@ -73,7 +73,7 @@ func callOf(b *testing.B, opts []otelgate.Option) func(context.Context) {
 	}
 	call := gate.Call{Route: listOpen}
 	return func(ctx context.Context) {
-		lease, err := db.AcquireCall(ctx, &call)
+		lease, err := gate.AcquireCall(ctx, db, &call)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -99,7 +99,7 @@ func bareCall(meters *sdkmetric.MeterProvider) func(context.Context) {
 	attrs := []attribute.KeyValue{otelgate.KeyGateName.String("db"), otelgate.KeyDecision.String("accepted"),
 		otelgate.KeyWaitedMs.Int64(0), otelgate.KeyInFlight.Int64(1), otelgate.KeyLimit.Int64(1000)}
 	return func(ctx context.Context) {
-		lease, _ := db.AcquireCall(ctx, &call)
+		lease, _ := gate.AcquireCall(ctx, db, &call)
 		requests.Add(1)
 		wait.Record(background, 0, record...)
 		trace.SpanFromContext(ctx).SetAttributes(attrs...)

@@ -68,7 +68,7 @@ func TestGateThatAHandlerWaitsForInVainLeavesTheServersSpanAlone(t *testing.T) {
 			if gated {
 				lease, err := db.Acquire(ctx, call)
 				recorder.Annotate(ctx, &call, lease, err)
-				ctx = gate.NewContext(ctx, lease, db)
+				ctx = gate.NewContext(ctx, lease, db, &call)
 			}
 			if _, err := pricing.TryAcquire(call); err != nil {
 				t.Fatal(err)

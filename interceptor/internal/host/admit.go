@@ -8,12 +8,11 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
-// Passes reports whether a call needs no Acquire, because its route is exempt or a
-// host further out has admitted it. It leaves exemptions by a [gate.Policy] to
-// Acquire, which looks up the route anyway and returns the zero lease. If options
-// describe calls, however, it does look: they are not meant for exempt calls.
+// Passes reports whether a call needs no lease from this host, because its route is
+// exempt or what a host further out holds covers it. Acquire returns the zero lease
+// for such a call, so only a host that does more than acquire has to ask.
 func (h *Host) Passes(ctx context.Context, route string) bool {
-	return (h.policy == nil || h.describes) && h.exempts(route) || gate.AdmittedBy(ctx, h.admitter)
+	return h.exempts(route) || gate.Covers(ctx, h.admitter, route)
 }
 
 // Exempts reports whether calls of the route need no lease. Clients use it instead of
@@ -24,9 +23,12 @@ func (h *Host) Exempts(route string) bool { return h.exempts(route) }
 func (h *Host) StreamMode(route string) gate.StreamMode { return h.streamMode(route) }
 
 // Acquire admits a call and records the decision on its span. [Host.Context] makes the
-// context of its handler.
+// context of its handler. For a call that [Host.Passes] the lease is the zero one.
 func (h *Host) Acquire(ctx context.Context, call *gate.Call) (gate.Lease, error) {
-	lease, err := h.acquire(ctx, call)
+	if h.policy == nil && h.exempts(call.Route) {
+		return gate.Lease{}, nil
+	}
+	lease, err := gate.Enter(ctx, h.admitter, call)
 	if h.recorder != nil {
 		h.recorder.Annotate(ctx, call, lease, err)
 	}
@@ -35,31 +37,20 @@ func (h *Host) Acquire(ctx context.Context, call *gate.Call) (gate.Lease, error)
 
 // AcquireClient is Acquire for a gate in front of a client.
 func (h *Host) AcquireClient(ctx context.Context, call *gate.Call) (gate.Lease, error) {
-	lease, err := h.acquire(ctx, call)
+	lease, err := gate.AcquireCall(ctx, h.admitter, call)
 	if h.recorder != nil {
 		h.recorder.AnnotateClient(ctx, call, lease, err)
 	}
 	return lease, err
 }
 
-func (h *Host) acquire(ctx context.Context, call *gate.Call) (gate.Lease, error) {
-	switch {
-	case h.gate != nil:
-		return h.gate.AcquireCall(ctx, call)
-	case h.policy != nil:
-		return h.policy.AcquireCall(ctx, call)
-	default:
-		return h.admitter.Acquire(ctx, *call)
-	}
-}
-
 // Context returns the context for the handler of an admitted call. It carries the
 // lease, except for the zero lease of an exempt call.
-func (h *Host) Context(ctx context.Context, lease gate.Lease) context.Context {
+func (h *Host) Context(ctx context.Context, lease gate.Lease, call *gate.Call) context.Context {
 	if lease == (gate.Lease{}) {
 		return ctx
 	}
-	return gate.NewContext(ctx, lease, h.admitter)
+	return gate.NewContext(ctx, lease, h.admitter, call)
 }
 
 // RefuseEarly refuses a call if the Admitter is a [gate.EarlyRefuser] and Acquire

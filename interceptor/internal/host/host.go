@@ -19,11 +19,7 @@ type Host struct {
 	admitter gate.Admitter
 	recorder *otelgate.Recorder // nil: without telemetry
 
-	// The Admitter, if it has one of these types. They take calls by pointer. An
-	// interface with AcquireCall would not do: a type that embeds a Policy has that
-	// method, too, and it would bypass the Acquire of the type.
-	gate   *gate.Gate
-	policy *gate.Policy
+	policy *gate.Policy // the Admitter, if it is one: Acquire finds exempt routes
 
 	describes  bool // Describe does something
 	exempts    func(route string) bool
@@ -48,7 +44,6 @@ func New[O Option](a gate.Admitter, opts []O) (*Host, error) {
 	}
 	h := &Host{Config: c, admitter: a, exempts: gate.ExemptByDefault, streamMode: holdStream}
 	h.describes = c.PriorityHeader != "" || c.Key != nil || c.Cost != nil || c.Size != nil
-	h.gate, _ = a.(*gate.Gate)
 	h.policy, _ = a.(*gate.Policy)
 	if e, ok := gate.AdmitterAs[gate.Exempter](a); ok {
 		h.exempts = e.Exempts

@@ -97,17 +97,22 @@ func TestOptionsDoNotSeeExemptCalls(t *testing.T) {
 	}
 }
 
-func TestCallThatWasAdmittedByTheSameAdmitterPasses(t *testing.T) {
+func TestCallThatAHostFurtherOutCoversPasses(t *testing.T) {
 	g := newGate(t)
-	outer, inner, other := mustHost(g), mustHost(g), mustHost(newPolicy(t, gate.Route("*", g)))
-	lease, err := outer.Acquire(t.Context(), &gate.Call{Route: "/a.B/C"})
+	outer, inner, same := mustHost(g), mustHost(g), mustHost(newPolicy(t, gate.Route("*", g)))
+	other := mustHost(newGate(t))
+	call := &gate.Call{Route: "/a.B/C"}
+	lease, err := outer.Acquire(t.Context(), call)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer lease.Release()
-	ctx := outer.Context(t.Context(), lease)
-	if outer.Passes(t.Context(), "/a.B/C") || !inner.Passes(ctx, "/a.B/C") || other.Passes(ctx, "/a.B/C") {
-		t.Error("want what this Admitter has admitted to pass, and nothing else")
+	ctx := outer.Context(t.Context(), lease, call)
+	if outer.Passes(t.Context(), "/a.B/C") || !inner.Passes(ctx, "/a.B/C") || !same.Passes(ctx, "/a.B/C") || other.Passes(ctx, "/a.B/C") {
+		t.Error("want what is held to cover its gate, and no other one")
+	}
+	if lease, err := inner.Acquire(ctx, call); err != nil || lease != (gate.Lease{}) {
+		t.Errorf("a covered call got a lease (%v) or an error (%v)", lease != gate.Lease{}, err)
 	}
 	messages := outer.Messages(t.Context(), gate.Call{Route: "/a.B/C"}, nil)
 	if !inner.Passes(messages.Context(), "/a.B/C") {
@@ -143,7 +148,7 @@ func TestForeignAdmittersWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	lease.Release()
-	ctx := h.Context(t.Context(), lease)
+	ctx := h.Context(t.Context(), lease, &gate.Call{})
 	if h.Passes(ctx, "/a.B/C") {
 		t.Error("an Admitter that cannot be compared was taken for the same")
 	}

@@ -29,7 +29,7 @@ func (h *Host) Messages(ctx context.Context, call gate.Call, md Metadata) *Messa
 	h.describeCaller(ctx, &call, md)
 	return &Messages{
 		host: h, ctx: ctx, call: call, record: h.recorder.Stream(ctx),
-		handler: gate.NewContext(ctx, gate.Lease{}, h.admitter),
+		handler: gate.NewContext(ctx, gate.Lease{}, h.admitter, &call),
 	}
 }
 
@@ -45,7 +45,7 @@ func (m *Messages) Next() { m.hold(gate.Lease{}) }
 func (m *Messages) Admit(message any) error {
 	call := m.call
 	m.host.weigh(m.ctx, &call, message)
-	lease, err := m.host.acquire(m.ctx, &call)
+	lease, err := gate.AcquireCall(m.ctx, m.host.admitter, &call)
 	m.record.Message(lease, err)
 	if err == nil {
 		m.hold(lease)
