@@ -57,6 +57,7 @@ type routeRow struct {
 	Route     string  `json:"route"`
 	InFlight  int64   `json:"in_flight"` // units
 	Waiting   int     `json:"waiting"`
+	SelfWait  int     `json:"self_waiting,omitempty"` // of those, calls whose own context holds the gate
 	WaitMean  float64 `json:"waited_ms_mean"`
 	WaitMax   float64 `json:"waited_ms_max"`
 	Accepted  float64 `json:"accepted_per_s"`
@@ -108,7 +109,11 @@ func (w *watch) withCalls(rows []routeRow, holders []gate.Holder, waiters []gate
 		at(&holders[i].Call).InFlight += holders[i].Cost
 	}
 	for i := range waiters {
-		at(&waiters[i].Call).Waiting++
+		row := at(&waiters[i].Call)
+		row.Waiting++
+		if waiters[i].SelfWait {
+			row.SelfWait++
+		}
 	}
 	w.mu.Unlock()
 	slices.SortFunc(rows, func(a, b routeRow) int { return strings.Compare(a.Route, b.Route) })

@@ -37,6 +37,7 @@ type rejection struct {
 	Limit        int64   `json:"limit"`
 	RetryDelayMs int64   `json:"retry_delay_ms,omitempty"`
 	DryRun       bool    `json:"dry_run,omitempty"`
+	SelfWait     bool    `json:"self_wait,omitempty"` // its own context holds the gate
 }
 
 func newRejection(ctx context.Context, e *gate.Event, now time.Time, traceID func(context.Context) string) rejection {
@@ -46,7 +47,7 @@ func newRejection(ctx context.Context, e *gate.Event, now time.Time, traceID fun
 		Decision: e.Decision.String(), Reason: e.Reason.String(),
 		Route: kept(call.Route), RequestID: kept(call.RequestID), RemoteIP: kept(call.RemoteIP), Key: kept(call.Key),
 		Priority: call.Priority.String(),
-		WaitedMs: ms(e.Waited), InFlight: e.InFlight, Limit: e.Limit, DryRun: e.DryRun,
+		WaitedMs: ms(e.Waited), InFlight: e.InFlight, Limit: e.Limit, DryRun: e.DryRun, SelfWait: e.SelfWait,
 	}
 	if e.Rejection != nil {
 		r.RetryDelayMs = e.Rejection.RetryDelay.Milliseconds()

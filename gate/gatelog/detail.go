@@ -55,7 +55,7 @@ func (l *Logger) writeDecision(ctx context.Context, r *row, e *gate.Event, why s
 		return
 	}
 	call := e.Call.Resolved(ctx)
-	attrs := make([]slog.Attr, 0, 17)
+	attrs := make([]slog.Attr, 0, 18)
 	attrs = append(attrs,
 		slog.String("gate", r.gate),
 		slog.String("route", clean.String(call.Route)), // the row's may be otherRoute
@@ -75,6 +75,9 @@ func (l *Logger) writeDecision(ctx context.Context, r *row, e *gate.Event, why s
 		attrs = append(attrs, slog.Int64("retry_delay_ms", e.Rejection.RetryDelay.Milliseconds()))
 	}
 	attrs = appendCaller(attrs, &call)
+	if e.SelfWait {
+		attrs = append(attrs, slog.Bool("self_wait", true))
+	}
 	if e.DryRun {
 		attrs = append(attrs, slog.Bool("dry_run", true))
 	}

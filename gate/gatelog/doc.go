@@ -23,7 +23,10 @@
 //     interval_s is the time that the line covers. held_too_long and
 //     details_dropped are there if they are not 0.
 //   - "gate decision" has all details of one call, with its request_id. The
-//     attribute detail says why the line was written: "sample" or "burst".
+//     attribute detail says why the line was written: "sample" or "burst". A
+//     call that waited, or was rejected, at a gate that its own context holds has
+//     self_wait=true: mostly one gate is used in front of a handler and again
+//     inside of it.
 //   - "gate lease held too long" reports an event of [gate.WithMaxHold].
 //
 // Lines about a dry run have dry_run=true: no client was refused. Lines about an

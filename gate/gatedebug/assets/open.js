@@ -134,7 +134,7 @@ export class Open {
   fillRoute(r, { name, now, samples }) {
     name === this.scope ? r.tr.setAttribute("aria-current", "true") : r.tr.removeAttribute("aria-current");
     setText(r.inFlight, count(now.in_flight));
-    setText(r.waiting, count(now.waiting));
+    setText(r.waiting, count(now.waiting) + (now.self_waiting ? ` (${count(now.self_waiting)} for itself)` : ""));
     setText(r.acc, amount(now.accepted_per_s));
     setText(r.rej, amount(now.rejected_per_s));
     r.rej.classList.toggle("hot", now.rejected_per_s > 0);
@@ -162,7 +162,7 @@ export class Open {
     const table = $("rejections");
     table.dataset.seq = rejections[0]?.seq ?? 0;
     fillTable(table, 2, rejections, "No call has been refused since the server started.", (r) => [
-      [clockTime(r.t)], [(r.dry_run ? "dry run: " : "") + r.reason.replaceAll("_", " ")], [r.route || "(no route)"],
+      [clockTime(r.t)], [(r.dry_run ? "dry run: " : "") + r.reason.replaceAll("_", " ") + (r.self_wait ? ", held by itself" : "")], [r.route || "(no route)"],
       [amount(r.waited_ms), "", "n", "waited ms"], [r.request_id || "–", "id", "wide", undefined, r.trace_id]]);
   }
 }
