@@ -49,7 +49,7 @@ var ownWait = wait{most: math.MaxInt64}
 // acquire is the way into the gate for every call. Most calls find room, and no
 // observer wants to hear of them: these take the fast path, which is all written
 // out here. The other ones are decided under the same lock, in decideLocked, and go
-// on in finish.
+// on in proceed.
 func (g *Gate) acquire(ctx context.Context, call *Call, w wait) (Lease, error) {
 	duties := g.duties.Load()
 	interest := Interest(duties & dutyInterest)
@@ -80,10 +80,10 @@ func (g *Gate) acquire(ctx context.Context, call *Call, w wait) (Lease, error) {
 		return lease, nil
 	}
 	var a arrival // a composite literal would be made apart and copied
-	a.level, a.want, a.wait, a.interest = level, want, w, interest
-	g.decideLocked(ctx, call, &a)
+	a.ctx, a.level, a.want, a.wait, a.interest = ctx, level, want, w, interest
+	g.decideLocked(call, &a)
 	g.mu.Unlock()
-	return g.finish(ctx, call, &a)
+	return g.proceed(call, &a)
 }
 
 // acquireWatched is acquire for a call of which an observer wants to hear in any
@@ -91,11 +91,10 @@ func (g *Gate) acquire(ctx context.Context, call *Call, w wait) (Lease, error) {
 func (g *Gate) acquireWatched(ctx context.Context, call *Call, w wait, interest Interest) (Lease, error) {
 	call.inherit(ctx)
 	var a arrival
-	a.level, a.wait, a.interest = call.Priority.level(), w, interest
-	if err := ctx.Err(); err != nil {
-		a.err = err
-		a.observed = interest == ObserveAll
-		return Lease{}, g.abandon(ctx, call, &a)
+	a.ctx, a.level, a.wait, a.interest = ctx, call.Priority.level(), w, interest
+	if a.err = ctx.Err(); a.err != nil {
+		a.verdict, a.observed = abandoned, interest == ObserveAll
+		return g.proceed(call, &a)
 	}
 	set := g.set()
 	a.want = set.costOf(call)
@@ -106,44 +105,7 @@ func (g *Gate) acquireWatched(ctx context.Context, call *Call, w wait, interest 
 		a.now.at = g.now()
 	}
 	g.mu.Lock()
-	g.decideLocked(ctx, call, &a)
+	g.decideLocked(call, &a)
 	g.mu.Unlock()
-	return g.finish(ctx, call, &a)
-}
-
-// finish goes on with a decision, after a wait if the call may wait. The steps run one
-// after the other and not one inside of another: so the stack of a goroutine that
-// waits stays within the 4 KiB that most calls need.
-func (g *Gate) finish(ctx context.Context, call *Call, a *arrival) (Lease, error) {
-	if a.verdict == mayWait && g.queueUp(ctx, call, a) {
-		g.park(ctx, a)
-	}
-	return g.conclude(ctx, call, a)
-}
-
-// arrival is a call on its way through one gate, and what was decided about it. The
-// [Call] itself goes beside it: the compiler takes what a struct points to for kept
-// if any of its fields is, and would put each Call on the heap.
-type arrival struct {
-	level    int
-	want     int64
-	wait     wait
-	interest Interest // of the observers
-	asked    bool     // budget and short are known, and now is a time to begin a wait
-	now      moment   // at is 0 if the clock was not read
-	budget   time.Duration
-	short    Reason          // not 0 if the deadline leaves too little to wait
-	gone     <-chan struct{} // the context's Done
-
-	verdict  verdict
-	reason   Reason // of a rejection, and of what a dry run lets pass
-	observed bool   // an observer wants to hear what came of the call
-	woken    bool   // the message that ended the wait was received
-	selfWait bool   // ctx holds a lease on the gate already
-	slot     *slot  // of a call that waits
-	lease    Lease  // of a call that goes ahead
-	waited   time.Duration
-	numbers  numbers
-	stretch  float64 // of the retry delay
-	err      error   // of a context that has ended
+	return g.proceed(call, &a)
 }

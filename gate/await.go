@@ -5,11 +5,15 @@ import (
 	"time"
 )
 
+// minWait is the shortest share of a deadline that is worth waiting for: timers
+// of an idle process are not more exact than that.
+const minWait = time.Millisecond
+
 // queueUp puts the arrival into the queue, if the deadline allows it and the gate
 // has not changed meanwhile. It reports whether the arrival stands there.
 //
 //go:noinline
-func (g *Gate) queueUp(ctx context.Context, call *Call, a *arrival) bool {
+func (g *Gate) queueUp(call *Call, a *arrival) bool {
 	done := false
 	defer func() {
 		if !done { // an observer of another call has ended the goroutine
@@ -17,28 +21,57 @@ func (g *Gate) queueUp(ctx context.Context, call *Call, a *arrival) bool {
 		}
 	}()
 	// The context is asked before there is a slot to lose.
-	if a.err = g.askDeadline(ctx, a); a.err != nil {
+	if a.err = g.askDeadline(a); a.err != nil {
 		a.verdict = abandoned
 		done = true
 		return false
 	}
-	a.gone = ctx.Done()
-	a.selfWait = holds(ctx, g)
+	a.gone = a.ctx.Done()
+	a.selfWait = holds(a.ctx, g)
 	a.now = g.moment()
 
 	g.mu.Lock()
-	g.decideLocked(ctx, call, a)
+	g.decideLocked(call, a)
 	g.unlock()
 	done = true
 	return a.verdict == queued
 }
 
+// askDeadline finds out how long the arrival may wait: the gate's maximum, cut to the
+// share of the deadline. The lock is not held, since a context may be anybody's code.
+func (g *Gate) askDeadline(a *arrival) error {
+	set := g.set()
+	a.asked = true
+	a.budget = min(set.maxWait, a.wait.most)
+	deadline, ok := a.ctx.Deadline()
+	if !ok {
+		return nil
+	}
+	left := time.Until(deadline)
+	if left <= 0 {
+		return context.DeadlineExceeded
+	}
+	// What was waited at the gates before counts, too: the share is of what was
+	// left when the call came to the first of them. It stays a float64 until it
+	// is known to be small: a deadline may be centuries away.
+	spent := float64(a.wait.spent)
+	share := set.deadlineShare*(float64(left)+spent) - spent
+	switch {
+	case share >= float64(a.budget):
+	case share < float64(minWait):
+		a.short = ReasonDeadline
+	default:
+		a.budget = time.Duration(share)
+	}
+	return nil
+}
+
 // park waits until the arrival is admitted or rejected, or the caller has gone. The
 // verdict is final then.
-func (g *Gate) park(ctx context.Context, a *arrival) {
+func (g *Gate) park(a *arrival) {
 	done := false
 	defer func() {
-		if !done { // ctx has panicked
+		if !done { // the context has panicked
 			g.giveUp(a)
 		}
 	}()
@@ -52,7 +85,7 @@ func (g *Gate) park(ctx context.Context, a *arrival) {
 		case <-a.gone:
 		}
 	}
-	a.err = ctx.Err()
+	a.err = a.ctx.Err()
 	g.endWait(a)
 	done = true
 }
@@ -113,18 +146,18 @@ func (g *Gate) leaveLocked(a *arrival) {
 	g.dispatchLocked() // the call in front may fit now
 }
 
-// enqueueLocked puts the arrival into the queue, displacing a call of lower
-// priority if the queue is full.
-func (g *Gate) enqueueLocked(ctx context.Context, call *Call, a *arrival) {
+// makeWayLocked displaces a call of lower priority if the queue is full.
+func (g *Gate) makeWayLocked(level int) {
 	if g.queue.total >= g.maxWaitingLocked() {
-		g.turnAwayLocked(g.queue.lastBelow(a.level), ReasonQueueFull)
+		g.turnAwayLocked(g.queue.lastBelow(level), ReasonQueueFull)
 	}
-	s := g.takeSlotLocked(ctx, call, a)
-	g.noteLocked(s, a)
+}
+
+// enqueueLocked puts the arrival into the queue.
+func (g *Gate) enqueueLocked(s *slot, a *arrival) {
 	if s.ready == nil || s.era != a.now.era || s.era == unknownEra {
 		s.ready, s.era = make(chan struct{}, 1), a.now.era
 	}
-	s.selfWait = a.selfWait
 	a.slot = s
 	g.standInLineLocked(s, a)
 }
@@ -132,6 +165,7 @@ func (g *Gate) enqueueLocked(ctx context.Context, call *Call, a *arrival) {
 // standInLineLocked makes a slot wait for as long as its call may.
 func (g *Gate) standInLineLocked(s *slot, a *arrival) {
 	s.state = slotWaiting
+	s.selfWait = a.selfWait
 	g.bookKeyLocked(s)
 	g.queue.push(s, until(a.now.at, a.budget))
 	g.watchWaitsLocked(a.now)

@@ -1,10 +1,18 @@
 package gate
 
-import "context"
+// proceed goes on with a decision, after a wait if the call may wait. The steps run
+// one after the other and not one inside of another: so the stack of a goroutine that
+// waits stays within the 4 KiB that most calls need.
+func (g *Gate) proceed(call *Call, a *arrival) (Lease, error) {
+	if a.verdict == mayWait && g.queueUp(call, a) {
+		g.park(a)
+	}
+	return g.conclude(call, a)
+}
 
 // conclude brings the final verdict to the caller and to the observers. Whatever an
 // observer does meanwhile, no unit is lost.
-func (g *Gate) conclude(ctx context.Context, call *Call, a *arrival) (Lease, error) {
+func (g *Gate) conclude(call *Call, a *arrival) (Lease, error) {
 	done := false
 	defer func() {
 		if !done {
@@ -12,26 +20,17 @@ func (g *Gate) conclude(ctx context.Context, call *Call, a *arrival) (Lease, err
 		}
 	}()
 	switch a.verdict {
-	case admitted:
+	case admitted, passed:
 		if a.observed {
-			g.tellAccepted(ctx, call, a)
-		}
-	case passed:
-		if a.observed {
-			g.tellPassed(ctx, call, a)
+			g.tellDecision(call, a, nil)
 		}
 	case rejected:
-		done = true
-		return Lease{}, g.reject(ctx, call, a)
+		a.err = g.reject(call, a)
 	case abandoned:
-		done = true
-		return Lease{}, g.abandon(ctx, call, a)
-	case failed:
-		done = true
-		return Lease{}, a.err
+		g.abandon(call, a)
 	}
 	done = true
-	return a.lease, nil
+	return a.lease, a.err
 }
 
 // giveUp gives back what the arrival has. Its goroutine has ended, or panics,
@@ -50,37 +49,8 @@ func (g *Gate) giveUp(a *arrival) {
 	g.unlock()
 }
 
-// tellAccepted and its likes are functions of their own because an Event is large:
-// the stack of a call without observers need not grow for it.
-func (g *Gate) tellAccepted(ctx context.Context, call *Call, a *arrival) {
-	e := a.numbers.event(g, EventDecision, call)
-	e.Decision, e.Waited, e.SelfWait = Accepted, a.waited, a.selfWait
-	g.emit(ctx, &e)
-}
-
-func (g *Gate) tellPassed(ctx context.Context, call *Call, a *arrival) {
-	e := a.numbers.event(g, EventDecision, call)
-	e.Decision, e.Reason = a.reason.decision(), a.reason
-	g.emit(ctx, &e)
-}
-
-func (g *Gate) tellRejected(ctx context.Context, call *Call, a *arrival, r *Rejection) {
-	e := a.numbers.event(g, EventDecision, call)
-	e.Decision, e.Reason, e.Rejection, e.Waited = r.Decision, r.Reason, r, a.waited
-	e.Call.RequestID = r.RequestID
-	e.DryRun = false // even if one has begun while the call waited
-	e.SelfWait = a.selfWait || holds(ctx, g)
-	g.emit(ctx, &e)
-}
-
-func (g *Gate) tellAbandoned(ctx context.Context, call *Call, a *arrival, n numbers) {
-	e := n.event(g, EventDecision, call)
-	e.Decision, e.Waited, e.SelfWait = Abandoned, a.waited, a.selfWait
-	g.emit(ctx, &e)
-}
-
-// reject makes the error of a rejected call.
-func (g *Gate) reject(ctx context.Context, call *Call, a *arrival) error {
+// reject makes the error of a rejected call, and tells the observers.
+func (g *Gate) reject(call *Call, a *arrival) error {
 	set := g.set()
 	r := &Rejection{
 		Gate:       g.name,
@@ -91,7 +61,7 @@ func (g *Gate) reject(ctx context.Context, call *Call, a *arrival) error {
 		InFlight:   a.numbers.inFlight,
 		Limit:      a.numbers.limit,
 		RetryDelay: set.drawDelay(a.reason, a.stretch),
-		RequestID:  call.requestID(ctx),
+		RequestID:  call.requestID(a.ctx),
 	}
 	if a.reason == ReasonDraining {
 		r.Refusal = ServiceUnavailable
@@ -100,20 +70,41 @@ func (g *Gate) reject(ctx context.Context, call *Call, a *arrival) error {
 		r.RequestID = newRequestID()
 	}
 	if a.observed {
-		g.tellRejected(ctx, call, a, r)
+		a.selfWait = a.selfWait || holds(a.ctx, g)
+		g.tellDecision(call, a, r)
 	}
 	return r
 }
 
-// abandon counts a call whose context ended before it was admitted, and returns
-// the context's error.
-func (g *Gate) abandon(ctx context.Context, call *Call, a *arrival) error {
+// abandon counts a call whose context ended before it was admitted.
+func (g *Gate) abandon(call *Call, a *arrival) {
 	g.mu.Lock()
 	g.totals.abandoned++
-	n := g.numbersLocked()
+	a.numbers = g.numbersLocked()
 	g.mu.Unlock()
 	if a.observed {
-		g.tellAbandoned(ctx, call, a, n)
+		g.tellDecision(call, a, nil)
 	}
-	return a.err
+}
+
+// tellDecision is not inlined because an Event is large: the stack of a call that is
+// not observed need not grow for it.
+//
+//go:noinline
+func (g *Gate) tellDecision(call *Call, a *arrival, r *Rejection) {
+	e := a.numbers.event(g, EventDecision, call)
+	e.Waited, e.SelfWait = a.waited, a.selfWait
+	switch a.verdict {
+	case admitted:
+		e.Decision = Accepted
+	case abandoned:
+		e.Decision = Abandoned
+	default:
+		e.Decision, e.Reason = a.reason.decision(), a.reason
+	}
+	if r != nil {
+		e.Rejection, e.Call.RequestID = r, r.RequestID
+		e.DryRun = false // even if one has begun while the call waited
+	}
+	g.emit(a.ctx, &e)
 }

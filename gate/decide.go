@@ -1,29 +1,9 @@
 package gate
 
 import (
-	"context"
 	"errors"
 	"math"
-	"time"
 )
-
-// verdict is what a gate makes of an arrival.
-type verdict uint8
-
-const (
-	admitted     verdict = iota + 1
-	mayWait              // if its deadline leaves time
-	queued               // stands in the queue
-	rejected             //
-	abandoned            // its context has ended
-	failed               // the gate was not made by New
-	passed               // let through by a dry run that would have rejected it
-	passedInLine         // let through by a dry run that would have made it wait
-)
-
-// minWait is the shortest share of a deadline that is worth waiting for: timers
-// of an idle process are not more exact than that.
-const minWait = time.Millisecond
 
 var errZeroGate = errors.New("gate: a Gate that was not made by New admits no call")
 
@@ -31,44 +11,56 @@ var errZeroGate = errors.New("gate: a Gate that was not made by New admits no ca
 // stands in the queue or is counted as rejected. But a call that could wait needs
 // its deadline first, which must be asked for without the lock. Nothing has
 // changed then, and decideLocked is called again once the arrival was asked.
-func (g *Gate) decideLocked(ctx context.Context, call *Call, a *arrival) {
+func (g *Gate) decideLocked(call *Call, a *arrival) {
 	if g.settings.Load() == nil {
 		a.verdict, a.err = failed, errZeroGate
 		return
 	}
-	v, reason := g.judgeLocked(call, a)
+	a.verdict, a.reason = g.judgeLocked(call, a)
+	if a.verdict == mayWait {
+		return
+	}
+	a.observed = a.interest == ObserveAll || a.interest == ObserveTrouble && a.verdict != admitted
+	if a.verdict == rejected {
+		g.rejectLocked(a, a.reason)
+		return
+	}
+	if a.verdict != admitted && a.verdict != passed {
+		g.makeWayLocked(a.level)
+	}
+	s := g.takeSlotLocked(call, a)
+	switch a.verdict {
+	case admitted:
+		g.admitLocked(s, a)
+	case queued:
+		g.enqueueLocked(s, a)
+	case passed:
+		g.passLocked(s, a)
+	case passedInLine:
+		g.passInLineLocked(s, a)
+	}
+}
+
+// judgeLocked returns the verdict, and the reason of a rejection. It changes nothing.
+func (g *Gate) judgeLocked(call *Call, a *arrival) (verdict, Reason) {
+	v, reason := g.judgeByRoomLocked(call, a)
 	if v == mayWait && a.asked {
 		if v = queued; a.short != 0 {
 			v, reason = rejected, a.short
 		}
 	}
 	switch {
-	case v == rejected && g.dryRun:
+	case !g.dryRun:
+	case v == rejected:
 		v = passed
-	case v == queued && g.dryRun:
+	case v == queued:
 		v = passedInLine
 	}
-	a.verdict = v
-	if v != mayWait {
-		a.observed = a.interest == ObserveAll || a.interest == ObserveTrouble && v != admitted
-	}
-	switch v {
-	case admitted:
-		g.admitLocked(ctx, call, a)
-	case queued:
-		g.enqueueLocked(ctx, call, a)
-	case rejected:
-		g.rejectLocked(a, reason)
-	case passed:
-		g.passLocked(ctx, call, a, reason)
-	case passedInLine:
-		g.passInLineLocked(ctx, call, a)
-	}
+	return v, reason
 }
 
-// judgeLocked says whether an arrival is admitted, may wait or is rejected. It
-// changes nothing.
-func (g *Gate) judgeLocked(call *Call, a *arrival) (verdict, Reason) {
+// judgeByRoomLocked says whether an arrival is admitted, may wait or is rejected.
+func (g *Gate) judgeByRoomLocked(call *Call, a *arrival) (verdict, Reason) {
 	maxWait := g.set().maxWait
 	budget := min(maxWait, a.wait.most)
 	if a.asked {
@@ -123,18 +115,15 @@ func defaultMaxWaiting(limit, units int64, calls int) int {
 }
 
 // admitLocked makes the arrival a holder.
-func (g *Gate) admitLocked(ctx context.Context, call *Call, a *arrival) {
-	s := g.takeSlotLocked(ctx, call, a)
+func (g *Gate) admitLocked(s *slot, a *arrival) {
 	g.bookKeyLocked(s)
 	g.holdLocked(s, g.clampLocked(a.level, a.want))
-	g.noteLocked(s, a)
 	g.watchHoldLocked(s, a.now)
 	g.leaseLocked(s, a)
 }
 
 // leaseLocked gives the arrival the lease of a slot that has just become a holder.
 func (g *Gate) leaseLocked(s *slot, a *arrival) {
-	a.slot = s
 	a.numbers = g.numbersLocked()
 	a.waited = s.waited
 	a.lease = Lease{
@@ -151,34 +140,4 @@ func (g *Gate) rejectLocked(a *arrival, reason Reason) {
 	g.totals.rejected[reason]++
 	a.numbers = g.numbersLocked()
 	a.stretch = g.pressure.stretchLocked(g)
-}
-
-// askDeadline finds out how long the arrival may wait: the gate's maximum, cut to
-// the share of the deadline. The lock is not held, since a context may be
-// anybody's code.
-func (g *Gate) askDeadline(ctx context.Context, a *arrival) error {
-	set := g.set()
-	a.asked = true
-	a.budget = min(set.maxWait, a.wait.most)
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return nil
-	}
-	left := time.Until(deadline)
-	if left <= 0 {
-		return context.DeadlineExceeded
-	}
-	// What was waited at the gates before counts, too: the share is of what was
-	// left when the call came to the first of them. It stays a float64 until it
-	// is known to be small: a deadline may be centuries away.
-	spent := float64(a.wait.spent)
-	share := set.deadlineShare*(float64(left)+spent) - spent
-	switch {
-	case share >= float64(a.budget):
-	case share < float64(minWait):
-		a.short = ReasonDeadline
-	default:
-		a.budget = time.Duration(share)
-	}
-	return nil
 }

@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"context"
 	"time"
 )
 
@@ -33,40 +32,34 @@ func (g *Gate) DryRun() bool {
 }
 
 // passLocked lets a call pass that would have been rejected.
-func (g *Gate) passLocked(ctx context.Context, call *Call, a *arrival, reason Reason) {
-	s := g.passSlotLocked(ctx, call, a)
+func (g *Gate) passLocked(s *slot, a *arrival) {
+	g.goAheadLocked(s, a)
 	s.state = slotPassing
-	g.totals.rejected[reason]++
-	a.reason = reason
+	g.totals.rejected[a.reason]++
 	a.numbers = g.numbersLocked()
-	a.lease = g.passLeaseLocked(s, reason.decision(), reason)
+	a.lease = g.passLeaseLocked(s, a.reason.decision(), a.reason)
 }
 
 // passInLineLocked lets a call pass that would have waited.
-func (g *Gate) passInLineLocked(ctx context.Context, call *Call, a *arrival) {
-	if g.queue.total >= g.maxWaitingLocked() {
-		g.turnAwayLocked(g.queue.lastBelow(a.level), ReasonQueueFull)
-	}
-	s := g.passSlotLocked(ctx, call, a)
+func (g *Gate) passInLineLocked(s *slot, a *arrival) {
+	g.goAheadLocked(s, a)
 	g.standInLineLocked(s, a)
 	g.shadows++
 	a.lease = g.passLeaseLocked(s, Accepted, 0)
 }
 
-// passSlotLocked takes a slot for a call that goes ahead without units.
-func (g *Gate) passSlotLocked(ctx context.Context, call *Call, a *arrival) *slot {
+// goAheadLocked gives a slot to a call that goes ahead without units.
+func (g *Gate) goAheadLocked(s *slot, a *arrival) {
 	if a.now.at == 0 {
 		a.now = g.moment()
+		s.since = a.now.at
 	}
-	s := g.takeSlotLocked(ctx, call, a)
-	g.noteLocked(s, a)
 	g.serial++
 	g.totals.unaccepted++ // until it is known to be
 	s.serial = g.serial
 	s.cost = min(g.clampLocked(a.level, a.want), maxPassing-g.passing)
 	g.passing += s.cost
 	g.watchHoldLocked(s, a.now)
-	return s
 }
 
 // passLeaseLocked returns the lease of such a call.

@@ -49,12 +49,13 @@ func (g *Gate) refuseEarly(ctx context.Context, call *Call, w wait) (passes bool
 	if g.settings.Load() == nil {
 		return false, errZeroGate
 	}
-	a := arrival{level: call.Priority.level(), want: g.set().costOf(call), wait: w}
+	var a arrival
+	a.ctx, a.level, a.want, a.wait = ctx, call.Priority.level(), g.set().costOf(call), w
 	if passes, _ = g.looksEarly(call, &a); passes {
 		return true, nil
 	}
 	// Other people's code runs without the lock.
-	if ctx.Err() != nil || g.askDeadline(ctx, &a) != nil {
+	if ctx.Err() != nil || g.askDeadline(&a) != nil {
 		return false, nil
 	}
 	a.interest = g.interest(ctx)
@@ -62,7 +63,7 @@ func (g *Gate) refuseEarly(ctx context.Context, call *Call, w wait) (passes bool
 	if !refuses {
 		return passes, nil
 	}
-	return false, g.reject(ctx, call, &a)
+	return false, g.reject(call, &a)
 }
 
 // looksEarly reports whether the call would pass the gate now. It rejects a call
@@ -73,9 +74,6 @@ func (g *Gate) looksEarly(call *Call, a *arrival) (passes, refuses bool) {
 	v, reason := g.judgeLocked(call, a)
 	if v == admitted || g.dryRun {
 		return true, false
-	}
-	if v == mayWait && a.short != 0 {
-		v, reason = rejected, a.short
 	}
 	if v != rejected || !a.asked {
 		return false, false

@@ -29,8 +29,8 @@ type slot struct {
 	cost   int64 // units taken: want, clamped to the room of its level
 	state  slotState
 	reason Reason // of slotRefused, and of a dry run's decision
-	// noted says that one of the fields that noteLocked sets is set, which most
-	// slots of a gate without observers never need.
+	// noted says that forgetLocked has something to do, which is not so for slots
+	// that were taken on the fast path.
 	noted    bool
 	observed bool
 	selfWait bool // its context holds the gate already
@@ -70,8 +70,9 @@ type slot struct {
 // once, at a peak: while more than that are free, and more than three of four.
 const minSpare = 64
 
-// takeSlotLocked returns a free slot with the call filled in.
-func (g *Gate) takeSlotLocked(ctx context.Context, call *Call, a *arrival) *slot {
+// takeSlotLocked returns a free slot with the call filled in, and with what only
+// observers, a Snapshot and the scan for leases held too long need.
+func (g *Gate) takeSlotLocked(call *Call, a *arrival) *slot {
 	s := g.free
 	if s == nil {
 		s = &slot{gate: g, index: len(g.slots)}
@@ -81,10 +82,13 @@ func (g *Gate) takeSlotLocked(ctx context.Context, call *Call, a *arrival) *slot
 		g.spare--
 	}
 	s.call = *call
-	s.ctx = ctx
+	s.ctx = a.ctx
 	s.level = a.level
 	s.want = a.want
 	s.next = nil
+	s.noted = true
+	s.since = a.now.at
+	s.observed = a.observed
 	return s
 }
 
@@ -105,7 +109,7 @@ func (g *Gate) freeSlotLocked(s *slot) {
 	}
 }
 
-// forgetLocked undoes noteLocked.
+// forgetLocked clears what only slots have that were not taken on the fast path.
 func (g *Gate) forgetLocked(s *slot) {
 	if s.watched {
 		g.unwatchHoldLocked(s)
@@ -133,14 +137,6 @@ func (g *Gate) shedSlotsLocked() {
 	if cap(g.slots) > 4*max(len(g.slots), minSpare) {
 		g.slots = append(make([]*slot, 0, 2*len(g.slots)), g.slots...)
 	}
-}
-
-// noteLocked keeps what only observers, a Snapshot and the scan for leases held too
-// long need.
-func (g *Gate) noteLocked(s *slot, a *arrival) {
-	s.noted = true
-	s.since = a.now.at
-	s.observed = a.observed
 }
 
 // holdLocked makes s a holder of cost units.
