@@ -24,9 +24,9 @@
 // of the first.
 //
 // Exemplars lead from gate.wait.duration to the traces of calls that waited or
-// were rejected, and from gate.lease.duration to those of calls that held their
-// lease for much longer than the mean of their route. The other calls, which are
-// nearly all, cost less for it.
+// were rejected, from gate.lease.duration to those of calls that held their lease
+// for much longer than the mean of their route, and from gate.held_too_long to the
+// calls that it counts. The other calls, which are nearly all, cost less for it.
 //
 // A gate in front of a client may decide while a handler runs. It leaves the
 // attributes of the handler's span to the gate in front of the handler. On that

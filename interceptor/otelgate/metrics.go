@@ -58,12 +58,12 @@ func (m *gateMetrics) OnEvent(ctx context.Context, e gate.Event) {
 	}
 }
 
-// Same reports whether o counts for the same provider, so that a gate that is
-// used in two places is counted once: see [gate.UniqueObserver].
+// Same reports whether o counts for the same provider, so that the calls of a gate
+// that two hosts share are counted once: see [gate.UniqueObserver].
 func (m *gateMetrics) Same(o gate.Observer) bool {
 	other, ok := o.(*gateMetrics)
-	// The global provider of the time before an SDK was set is not equal to the
-	// SDK, but leads to the SDK's meter.
+	// A global provider from before an SDK was set is not equal to the SDK, but
+	// leads to the SDK's meter.
 	return ok && (same(m.provider, other.provider) || same(meterOf(m.provider), meterOf(other.provider)))
 }
 
