@@ -6,7 +6,7 @@ import "context"
 // value made by [Chain] are Admitters, so they compose.
 //
 // Acquire returns a lease that must be released when the call's work is done,
-// or an error: a [*Rejection] when the call is refused, or ctx's own error when
+// or an error: a [*Rejection] when the call is rejected, or ctx's own error when
 // the caller went away. An Admitter is safe for concurrent use.
 type Admitter interface {
 	Acquire(ctx context.Context, call Call) (Lease, error)

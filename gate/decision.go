@@ -8,7 +8,7 @@ type Decision uint8
 const (
 	// Accepted calls hold a lease.
 	Accepted Decision = iota + 1
-	// RejectedBusy calls were refused without waiting, or were displaced
+	// RejectedBusy calls were rejected without waiting, or were displaced
 	// while they waited; the [Reason] says why.
 	RejectedBusy
 	// RejectedTimeout calls waited for as long as they might, and no unit came

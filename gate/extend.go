@@ -3,7 +3,7 @@ package gate
 import "context"
 
 // This file has what an [Admitter] or an [Observer] may offer beyond its
-// interface. Hosts and telemetry look for these by [AdmitterAs].
+// interface.
 
 // GateLister is an [Admitter] that knows its gates. Telemetry gives metrics to
 // the gates that it lists. [*Gate], [*Policy] and the value of [Chain] are
@@ -36,19 +36,20 @@ type EarlyRefuser interface {
 }
 
 // Wrapper is an [Admitter] around another one. It keeps what the other one offers:
-// hosts look for the interfaces of this file in the Wrapper first, then in what it
-// wraps. Its own Acquire always decides.
+// hosts look for it in the Wrapper first, then in what it wraps; see [AdmitterAs].
+// Its own Acquire always decides.
 type Wrapper interface {
 	Admitter
 	Unwrap() Admitter
 }
 
-// AdmitterAs finds an interface of this file, as in
+// AdmitterAs finds out what an Admitter offers beyond Acquire, as in
 //
 //	exempter, ok := gate.AdmitterAs[gate.Exempter](a)
 //
 // It returns the first of a and what a wraps that has the interface; see
-// [Wrapper].
+// [Wrapper]. The interfaces are [GateLister], [Exempter], [StreamModer] and
+// [EarlyRefuser].
 func AdmitterAs[T any](a Admitter) (offer T, ok bool) {
 	for a != nil {
 		if offer, ok = a.(T); ok {

@@ -13,7 +13,7 @@ import (
 // [errors.Is]: RejectedBusy is ErrBusy, RejectedTimeout is ErrTimeout.
 var (
 	ErrBusy    = errors.New("gate: busy")
-	ErrTimeout = errors.New("gate: no slot within the allowed wait")
+	ErrTimeout = errors.New("gate: no unit within the allowed wait")
 )
 
 // Rejection is the error of a refused call. Its text is for logs: it names the

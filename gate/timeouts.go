@@ -9,7 +9,7 @@ import (
 // CheckTimeouts is for the start of a program that runs behind a proxy. It reports
 // an error if the proxy would give up before the server does: if the longest wait
 // at the gates of a, plus the time that handlers may take, is not less than the
-// proxy's time-out. Clients would read the proxy's 504 then, instead of an answer
+// proxy's timeout. Clients would read the proxy's 504 then, instead of an answer
 // or of a refusal that says when to come back, and the server would work in vain.
 // The program decides whether it starts all the same; a warning in the log is
 // enough.
@@ -22,7 +22,7 @@ func CheckTimeouts(a Admitter, handler, proxy time.Duration) error {
 	case !ok:
 		return fmt.Errorf("gate.CheckTimeouts: a %T does not say which gates it has", a)
 	case proxy <= 0:
-		return fmt.Errorf("gate.CheckTimeouts: proxy: want a time-out above 0, got %s", proxy)
+		return fmt.Errorf("gate.CheckTimeouts: proxy: want a timeout above 0, got %s", proxy)
 	case handler <= 0:
 		return errors.New("gate.CheckTimeouts: handlers have no deadline, so the proxy is the first to give up")
 	}
@@ -38,8 +38,8 @@ func CheckTimeouts(a Admitter, handler, proxy time.Duration) error {
 		return nil
 	}
 	if wait == 0 {
-		return fmt.Errorf("gate.CheckTimeouts: handlers may take %s: want less than the proxy's time-out of %s", handler, proxy)
+		return fmt.Errorf("gate.CheckTimeouts: handlers may take %s: want less than the proxy's timeout of %s", handler, proxy)
 	}
 	return fmt.Errorf("gate.CheckTimeouts: a call may wait %s at the gate %q and its handler may take %s: "+
-		"want less in all than the proxy's time-out of %s", wait, name, handler, proxy)
+		"want less in all than the proxy's timeout of %s", wait, name, handler, proxy)
 }
