@@ -22,8 +22,9 @@ type Call struct {
 	RequestID string
 	// RemoteIP is the address of the caller.
 	RemoteIP string
-	// Key names the client that the call counts for; see [WithKeyLimit]. Calls with an
-	// empty key are not limited by key.
+	// Key names the client that the call counts for; see [WithKeyLimit]. All calls
+	// with an empty key are one client there, unless the gate exempts them; see
+	// [WithKeylessExempt].
 	Key string
 	// Priority orders the waiting calls. The zero value is Normal.
 	Priority Priority

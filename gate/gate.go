@@ -80,7 +80,7 @@ func New(name string, maxInFlight int64, opts ...Option) (*Gate, error) {
 	if len(set.observers) > 0 {
 		g.observers.Store(&set.observers)
 	}
-	if set.keyLimit > 0 || set.keyShare > 0 {
+	if set.usesKeys() {
 		g.keys = make(map[string]int64)
 	}
 	g.clocked.Store(set.maxHold > 0)

@@ -54,7 +54,7 @@ func TestAKeyIsFreedHoweverTheWaitEnds(t *testing.T) {
 		for _, dry := range []bool{false, true} {
 			t.Run(name+" dry="+strconv.FormatBool(dry), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					g := newGate(t, 1, gate.WithKeyLimit(1))
+					g := newGate(t, 1, gate.WithKeyLimit(1), gate.WithKeylessExempt())
 					holder := acquire(t, g, gate.Call{})
 					g.SetDryRun(dry)
 					ctx, cancel := context.WithCancel(t.Context())
@@ -121,12 +121,49 @@ func TestACallAboveItsKeysLimitRunsWhenTheKeyHasNothingElse(t *testing.T) {
 	big.Release()
 }
 
-func TestCallsWithoutAKeyHaveNoLimitByKey(t *testing.T) {
-	g := newGate(t, 3, gate.WithKeyLimit(1))
-	for range 3 {
-		defer acquire(t, g, gate.Call{}).Release()
+func TestCallsWithoutAKeyAreOneClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t, 9, gate.WithKeyLimit(2))
+		one, two := acquire(t, g, gate.Call{}), acquire(t, g, gate.Call{})
+		start(t.Context(), g, gate.Call{}).refused(t, gate.ReasonKeyLimit)
+		ann := acquire(t, g, gate.Call{Key: "ann"})
+		wantEqual(t, "keys", g.Snapshot().Keys, 2)
+		one.Release()
+		acquire(t, g, gate.Call{}).Release()
+		two.Release()
+		ann.Release()
+		wantEqual(t, "keys", g.Snapshot().Keys, 0)
+	})
+}
+
+func TestCallsWithoutAKeyCanBeExempt(t *testing.T) {
+	for _, option := range []gate.Option{gate.WithKeyLimit(1), gate.WithKeyShare(0.1)} {
+		g := newGate(t, 4, gate.WithKeylessExempt(), option)
+		for range 3 {
+			defer acquire(t, g, gate.Call{}).Release()
+		}
+		wantEqual(t, "keys", g.Snapshot().Keys, 0)
+		defer acquire(t, g, gate.Call{Key: "ann"}).Release()
+		_, err := g.TryAcquire(gate.Call{Key: "ann"})
+		refused(t, err, gate.ReasonKeyLimit)
+		_, err = g.TryAcquire(gate.Call{})
+		refused(t, err, gate.ReasonLimit) // which counts them as ever
 	}
-	wantEqual(t, "keys", g.Snapshot().Keys, 0)
+}
+
+func TestAGateSaysWhetherItUsesKeys(t *testing.T) {
+	for _, test := range []struct {
+		options []gate.Option
+		want    bool
+	}{
+		{nil, false},
+		{[]gate.Option{gate.WithKeyLimit(1)}, true},
+		{[]gate.Option{gate.WithKeyShare(0.5)}, true},
+		{[]gate.Option{gate.WithKeyShare(0.5), gate.WithKeyLimit(1)}, true},
+	} {
+		wantEqual(t, "uses keys", newGate(t, 1, test.options...).UsesKeys(), test.want)
+	}
+	wantEqual(t, "the zero Gate uses keys", new(gate.Gate).UsesKeys(), false)
 }
 
 func TestKeysOfAGateWithoutAKeyLimitAreNotKept(t *testing.T) {

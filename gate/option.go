@@ -191,34 +191,6 @@ func WithReserve(p Priority, units int64) Option {
 	})
 }
 
-// WithKeyLimit caps the units that the calls of one [Call.Key] may have in
-// flight or waiting. What goes beyond is refused at once with [ReasonKeyLimit].
-// A single call above the cap runs when its key has nothing else. By default,
-// and for calls without a key, there is no cap. It is an error if n is not
-// above 0.
-func WithKeyLimit(n int64) Option {
-	return optionFunc(func(s *settings) error {
-		if n <= 0 {
-			return fmt.Errorf("WithKeyLimit: want a limit above 0, got %d", n)
-		}
-		s.keyLimit = n
-		return nil
-	})
-}
-
-// WithKeyShare is [WithKeyLimit] with the cap as a share of the limit, above 0
-// and at most 1, rounded down but at least 1. It follows the limit when that
-// changes. With both given the lower cap counts.
-func WithKeyShare(share float64) Option {
-	return optionFunc(func(s *settings) error {
-		if !(share > 0 && share <= 1) {
-			return fmt.Errorf("WithKeyShare: want a share above 0 and at most 1, got %v", share)
-		}
-		s.keyShare = share
-		return nil
-	})
-}
-
 // WithMaxHold reports each lease that is held for longer than d, once, by an
 // event of kind [EventMaxHold]. It takes nothing away from the holder. By
 // default no lease is reported. It is an error if d is not above 0.

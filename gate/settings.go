@@ -23,6 +23,7 @@ type settings struct {
 	reserve       [levels]int64
 	keyLimit      int64
 	keyShare      float64
+	keylessExempt bool
 	maxHold       time.Duration
 	cost          func(Call) int64
 }
@@ -74,6 +75,7 @@ func (s *settings) check(maxInFlight int64) error {
 		errs = append(errs, fmt.Errorf("WithRetryDelayGrowth: want a ceiling of at least WithRetryDelay's maximum %s, got %s",
 			s.maxDelay, s.delayCeiling))
 	}
+	errs = append(errs, s.checkKeys())
 	return errors.Join(errs...)
 }
 

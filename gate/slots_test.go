@@ -56,11 +56,11 @@ func TestAFreeGateKeepsNothingOfACall(t *testing.T) {
 			call := gate.Call{Route: large[:9], RequestID: large[1:9], RemoteIP: large[2:9], Key: large[3:9]}
 			holder := acquire(t, g, call)
 			ctx, cancel := context.WithCancel(t.Context())
-			gone := start(ctx, g, gate.Call{RequestID: large[4:9]})
+			gone := start(ctx, g, gate.Call{RequestID: large[4:9], Key: large[:14]})
 			cancel()
 			gone.failed(t, context.Canceled)
-			waiter := start(t.Context(), g, gate.Call{RequestID: large[5:9]})
-			start(t.Context(), g, gate.Call{RequestID: large[6:9]}).refused(t, gate.ReasonQueueFull)
+			waiter := start(t.Context(), g, gate.Call{RequestID: large[5:9], Key: large[:15]})
+			start(t.Context(), g, gate.Call{RequestID: large[6:9], Key: large[:16]}).refused(t, gate.ReasonQueueFull)
 			holder.Release()
 			waiter.admitted(t).Release()
 		}

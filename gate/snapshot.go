@@ -23,7 +23,7 @@ type Snapshot struct {
 	// Totals count since the gate was made.
 	Totals Totals `json:"totals"`
 	// Keys is the number of keys with calls in flight or waiting, at a gate
-	// with a limit by key.
+	// with a limit by key. Calls without a key count as one key.
 	Keys int `json:"keys"`
 	// Holders are the leases that are out, the oldest first.
 	Holders []Holder `json:"holders"`

@@ -18,6 +18,7 @@ type config struct {
 	reserve    map[gate.Priority]int64
 	keyLimit   int64
 	keyShare   float64
+	keyless    bool // calls without a key are exempt from limits by key
 	maxHold    time.Duration
 	growth     bool
 	dryRun     bool
@@ -48,6 +49,7 @@ func drawConfig(r *rand.Rand) config {
 	if r.IntN(2) == 0 {
 		c.keyLimit = pick[int64](r, 0, 1, 2, 3)
 		c.keyShare = pick(r, 0, 0.3, 0.5, 1)
+		c.keyless = (c.keyLimit > 0 || c.keyShare > 0) && r.IntN(2) == 0
 	}
 	if r.IntN(3) == 0 {
 		c.maxHold = pick(r, time.Millisecond, 50*time.Millisecond, time.Hour)
@@ -75,6 +77,9 @@ func (c config) options(onEvent func(context.Context, gate.Event)) []gate.Option
 	}
 	if c.keyShare > 0 {
 		options = append(options, gate.WithKeyShare(c.keyShare))
+	}
+	if c.keyless {
+		options = append(options, gate.WithKeylessExempt())
 	}
 	if c.maxHold > 0 {
 		options = append(options, gate.WithMaxHold(c.maxHold))

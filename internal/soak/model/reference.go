@@ -126,7 +126,7 @@ func (r *reference) enqueue(c *call, budget time.Duration) {
 }
 
 func (r *reference) book(c *call) {
-	if (r.keyLimit > 0 || r.keyShare > 0) && c.key != "" {
+	if (r.keyLimit > 0 || r.keyShare > 0) && r.keyed(c) {
 		c.booked = r.units(c)
 	}
 }

@@ -96,8 +96,11 @@ func (r *reference) overKeyCap(c *call) bool {
 		}
 	}
 	used := r.used(c.key)
-	return keyCap > 0 && c.key != "" && used > 0 && used+r.units(c) > keyCap
+	return keyCap > 0 && r.keyed(c) && used > 0 && used+r.units(c) > keyCap
 }
+
+// keyed reports whether a call counts for a client: calls without a key are one client, too, unless they are exempt.
+func (r *reference) keyed(c *call) bool { return c.key != "" || !r.keyless }
 
 // front is whose turn it is: the highest priority, and of these who came first.
 func (r *reference) front() *call {

@@ -126,8 +126,8 @@ func (w *world) enter(call gate.Call) (leave func()) {
 		if n := g.inside.Add(g.units(cost)); g.most > 0 && n > g.most {
 			w.problem("gate %s: %d inside, want at most %d", g.Name(), n, g.most)
 		}
-		if n := g.byKey[key].Add(1); g.keyCap > 0 && key > 0 && n > g.keyCap {
-			w.problem("gate %s: %d calls of key %s inside, want at most %d", g.Name(), n, call.Key, g.keyCap)
+		if n := g.byKey[key].Add(1); g.keyCap > 0 && n > g.keyCap {
+			w.problem("gate %s: %d calls of key %q inside, want at most %d", g.Name(), n, call.Key, g.keyCap)
 		}
 	}
 	return func() {
