@@ -53,16 +53,16 @@ func (g *Gate) giveUp(a *arrival) {
 func (g *Gate) reject(call *Call, a *arrival) error {
 	set := g.set()
 	r := &Rejection{
-		Gate:       g.name,
-		Decision:   a.reason.decision(),
-		Reason:     a.reason,
-		Refusal:    set.refusal,
-		Waited:     a.wait.spent + a.waited,
-		InFlight:   a.numbers.inFlight,
-		Limit:      a.numbers.limit,
-		RetryDelay: set.drawDelay(a.reason, a.stretch),
-		RequestID:  call.requestID(a.ctx),
+		Gate:      g.name,
+		Decision:  a.reason.decision(),
+		Reason:    a.reason,
+		Refusal:   set.refusal,
+		Waited:    a.wait.spent + a.waited,
+		InFlight:  a.numbers.inFlight,
+		Limit:     a.numbers.limit,
+		RequestID: call.requestID(a.ctx),
 	}
+	r.RetryDelay, r.MinRetryDelay = set.drawDelay(a.reason, a.stretch)
 	if a.reason == ReasonDraining {
 		r.Refusal = ServiceUnavailable
 	}

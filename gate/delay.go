@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// drawDelay draws a retry delay evenly from the range for the reason. stretch,
-// between 0 and 1, moves the range toward the ceiling.
-func (s *settings) drawDelay(reason Reason, stretch float64) time.Duration {
+// drawDelay draws a retry delay evenly from the range for the reason, and returns the
+// lower end of the range, too. stretch, between 0 and 1, moves the range toward the
+// ceiling.
+func (s *settings) drawDelay(reason Reason, stretch float64) (drawn, low time.Duration) {
 	low, high := s.minDelay, s.maxDelay
 	if reason == ReasonDraining {
 		low, high = s.minDrainDelay, s.maxDrainDelay
@@ -18,7 +19,7 @@ func (s *settings) drawDelay(reason Reason, stretch float64) time.Duration {
 		}
 		high = grown
 	}
-	return low + time.Duration(rand.Int64N(int64(high-low)+1))
+	return low + time.Duration(rand.Int64N(int64(high-low)+1)), low
 }
 
 // pressure is the share of recent calls that were rejected, kept up to date by

@@ -94,7 +94,9 @@ func TestDrainingSendsClientsElsewhereAtOnce(t *testing.T) {
 			lowest, highest := time.Duration(1<<62), time.Duration(0)
 			for range 1000 {
 				_, err := g.TryAcquire(gate.Call{})
-				delay := refused(t, err, gate.ReasonDraining).RetryDelay
+				rejection := refused(t, err, gate.ReasonDraining)
+				delay := rejection.RetryDelay
+				wantEqual(t, "lower end", rejection.MinRetryDelay, test.low)
 				lowest, highest = min(lowest, delay), max(highest, delay)
 			}
 			if spread := test.high - test.low; lowest < test.low || highest > test.high || lowest > test.low+spread/10 || highest < test.high-spread/10 {

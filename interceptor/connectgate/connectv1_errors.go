@@ -15,6 +15,7 @@ import (
 type responderV1 interface {
 	Spec() connect.Spec
 	Peer() connect.Peer
+	RequestHeader() http.Header
 	ResponseHeader() http.Header
 	ResponseTrailer() http.Header
 }
@@ -39,7 +40,10 @@ func (i *interceptorV1) notAdmitted(ctx context.Context, to responderV1, err err
 // refuse returns the interceptor's error for a call that the gate did not admit.
 func (i *interceptorV1) refuse(ctx context.Context, to responderV1, err error) error {
 	if r, ok := i.host.Refusal(ctx, err); ok {
-		return tellV1(to, refusalV1(to, r, err))
+		if to != nil && to.Peer().Protocol == connect.ProtocolGRPC {
+			r = r.ForAttempt(first(to.RequestHeader(), refusal.AttemptsHeader))
+		}
+		return tellV1(to, r, refusalV1(to, r, err))
 	}
 	return failedV1(err)
 }
@@ -65,25 +69,28 @@ func (i *interceptorV1) answer(ctx context.Context, to responderV1, err error) e
 		case !ok:
 			return err
 		case !r.refusal.IsLocal():
-			return tellV1(to, err)
+			return tellV1(to, r.refusal, err)
 		}
 	}
 	if r, ok := i.host.Refusal(ctx, err); ok {
-		return tellV1(to, refusalV1(to, r, err))
+		return tellV1(to, r, refusalV1(to, r, err))
 	}
 	return err
 }
 
-// tellV1 returns a refusal that ends the call, after it has removed all other delays
-// from the response. Connect adds the metadata of the error, which has the delay, and
-// clients take only one.
-func tellV1(to responderV1, refusal error) error {
+// tellV1 returns err, the error of a refusal that ends the call, after it has removed
+// all other delays from the response. Connect adds the metadata of the error, which has
+// the delay, and clients take only one.
+func tellV1(to responderV1, r refusal.Refusal, err error) error {
 	if to != nil {
 		c := carrierOf(to.Peer().Protocol)
 		delete(to.ResponseHeader(), c.key)
 		delete(to.ResponseTrailer(), c.key)
+		if r.Draining() {
+			refusal.CloseConnection(to.ResponseHeader())
+		}
 	}
-	return refusal
+	return err
 }
 
 // refusalV1 makes the error of a refused call or message. It does not touch the

@@ -22,6 +22,9 @@ func (s *serverV2) notAdmitted(ctx context.Context, err error) error {
 // refuse returns the interceptor's error for a call that the gate did not admit.
 func (s *serverV2) refuse(ctx context.Context, spec connectv2.Spec, err error) error {
 	if r, ok := s.host.Refusal(ctx, err); ok {
+		if info, ok := connectv2.CallInfoForServerContext(ctx); ok && info.Protocol == protocolGRPC {
+			r = r.ForAttempt(info.RequestHeader().Get(refusal.AttemptsHeader))
+		}
 		return tellV2(ctx, spec, r, s.refusal(ctx, r, err))
 	}
 	return failedV2(err)
@@ -90,6 +93,9 @@ func tellV2(ctx context.Context, spec connectv2.Spec, r refusal.Refusal, err err
 		info.ResponseHeader().Set(c.key, c.value(r))
 	} else {
 		info.ResponseTrailer().Set(c.key, c.value(r))
+	}
+	if r.Draining() {
+		refusal.CloseConnection(info.ResponseHeader())
 	}
 	return err
 }

@@ -52,4 +52,7 @@ func carrierOf(protocol string) carrier {
 }
 
 // The names of the protocols are the same in both versions of Connect.
-const protocolConnect = "connect"
+const (
+	protocolConnect = "connect"
+	protocolGRPC    = "grpc"
+)

@@ -18,6 +18,9 @@ const sizeOfJSON = 768
 // writeRefusal answers a request with a refusal, in the framing of its protocol. Its
 // error is that of the write: the client has gone.
 func writeRefusal(w http.ResponseWriter, r *http.Request, as wire, refused refusal.Refusal) error {
+	if refused.Draining() {
+		refusal.CloseConnection(w.Header())
+	}
 	switch as {
 	case wireGRPC, wireGRPCWeb:
 		var status [320]byte

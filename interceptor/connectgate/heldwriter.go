@@ -165,10 +165,8 @@ func (w *heldWriter) finish() {
 			headers[key] = append(headers[key], values...)
 		}
 	}
-	if w.retryAfter && told && len(headers[refusal.RetryAfterHeader]) == 0 {
-		if seconds := retryAfter(trailers); seconds != "" {
-			headers[refusal.RetryAfterHeader] = []string{seconds}
-		}
+	if told {
+		addHTTP(headers, trailers, w.retryAfter)
 	}
 	headers["Content-Length"] = nil // otherwise net/http adds it
 	replace(h, headers)

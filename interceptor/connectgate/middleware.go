@@ -8,6 +8,7 @@ import (
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/interceptor/internal/host"
 	"github.com/rpcgate/rpcgate/interceptor/internal/opening"
+	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
 // NewMiddleware returns net/http middleware that puts a in front of the calls that
@@ -125,6 +126,9 @@ func (m *middleware) call(ctx context.Context, r *http.Request, route string) ga
 // client has gone.
 func (m *middleware) refuse(w http.ResponseWriter, r *http.Request, as wire, waiting context.Context, err error) {
 	if refused, ok := m.host.Refusal(waiting, err); ok {
+		if as == wireGRPC {
+			refused = refused.ForAttempt(first(r.Header, refusal.AttemptsHeader))
+		}
 		_ = writeRefusal(w, r, as, refused)
 	} else {
 		_ = writeFailure(w, r, as, err)

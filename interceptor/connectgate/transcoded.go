@@ -13,7 +13,10 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
-const detailsKey = "Grpc-Status-Details-Bin"
+const (
+	detailsKey        = "Grpc-Status-Details-Bin"
+	statusUnavailable = "14"
+)
 
 // Transcoded is [TrailersOnly] for a handler whose gRPC client is a transcoder, such
 // as connectrpc.com/vanguard, which serves clients of REST and Connect. They want the
@@ -36,35 +39,53 @@ func Transcoded(h http.Handler) http.Handler {
 	return holding(h, true)
 }
 
-// retryAfter returns the Retry-After for the trailers of a refusal, or "".
-func retryAfter(trailers http.Header) string {
-	ms, err := strconv.ParseInt(first(trailers, refusal.PushbackHeader), 10, 32)
-	if err == nil && ms >= 0 {
-		return refusal.Seconds(time.Duration(ms) * time.Millisecond)
+// addHTTP adds what HTTP must know of the trailers of a refusal to its headers: that
+// the client should go elsewhere and, with retryAfter, when to retry.
+func addHTTP(headers, trailers http.Header, retryAfter bool) {
+	delay := time.Duration(-1)
+	if ms, err := strconv.ParseInt(first(trailers, refusal.PushbackHeader), 10, 32); err == nil && ms >= 0 {
+		delay = time.Duration(ms) * time.Millisecond
 	}
-	// The caller's deadline is nearer than the delay, which HTTP cannot express.
-	if delay, ok := retryDelay(first(trailers, detailsKey)); ok {
-		return refusal.Seconds(delay)
-	}
-	return ""
-}
-
-// retryDelay finds the delay in a packed google.rpc.Status.
-func retryDelay(packed string) (time.Duration, bool) {
-	bytes, err := connect.DecodeBinaryHeader(packed)
-	if err != nil {
-		return 0, false
-	}
-	var status spb.Status
-	if err := proto.Unmarshal(bytes, &status); err != nil {
-		return 0, false
-	}
-	for _, detail := range status.GetDetails() {
-		var info errdetails.RetryInfo
-		if detail.MessageIs(&info) && detail.UnmarshalTo(&info) == nil {
-			delay := info.GetRetryDelay().AsDuration()
-			return delay, delay >= 0 // a handler may have packed anything
+	draining := false
+	if first(trailers, grpcStatusKey) == statusUnavailable || retryAfter && delay < 0 {
+		told := readDetails(first(trailers, detailsKey))
+		if draining = told.draining; delay < 0 {
+			delay = told.delay // the caller's deadline is nearer, which HTTP cannot express
 		}
 	}
-	return 0, false
+	if draining {
+		refusal.CloseConnection(headers)
+	}
+	if retryAfter && delay >= 0 && len(headers[refusal.RetryAfterHeader]) == 0 {
+		headers.Set(refusal.RetryAfterHeader, refusal.RetryAfter(delay, draining))
+	}
+}
+
+// told is what the details of a status say.
+type told struct {
+	delay    time.Duration // negative: nothing
+	draining bool
+}
+
+// readDetails reads a packed google.rpc.Status, in which a handler may have put
+// anything.
+func readDetails(packed string) told {
+	t := told{delay: -1}
+	var status spb.Status
+	if bytes, err := connect.DecodeBinaryHeader(packed); err != nil || proto.Unmarshal(bytes, &status) != nil {
+		return t
+	}
+	for _, packed := range status.GetDetails() {
+		detail, err := packed.UnmarshalNew()
+		if err != nil {
+			continue
+		}
+		switch detail := detail.(type) {
+		case *errdetails.RetryInfo:
+			t.delay = detail.GetRetryDelay().AsDuration()
+		case *errdetails.ErrorInfo:
+			t.draining = t.draining || refusal.SaysDraining(detail.GetDomain(), detail.GetReason())
+		}
+	}
+	return t
 }

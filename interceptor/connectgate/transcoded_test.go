@@ -40,7 +40,7 @@ func TestTranscodedTurnsTheDelayIntoRetryAfter(t *testing.T) {
 		want     []string
 	}{
 		{"pushback", map[string]string{"Grpc-Retry-Pushback-Ms": "1200"}, []string{"2"}},
-		{"at once", map[string]string{"Grpc-Retry-Pushback-Ms": "0"}, []string{"0"}},
+		{"at once", map[string]string{"Grpc-Retry-Pushback-Ms": "0"}, []string{"1"}},
 		{"no retry in time", map[string]string{
 			"Grpc-Retry-Pushback-Ms": "-1", "Grpc-Status-Details-Bin": packedDelay(t, 2500*time.Millisecond),
 		}, []string{"3"}},
@@ -79,11 +79,14 @@ func TestTranscodedTurnsTheDelayIntoRetryAfter(t *testing.T) {
 }
 
 // transcode calls a handler as a transcoder does and returns its Retry-After.
-func transcode(h http.Handler) []string {
+func transcode(h http.Handler) []string { return transcodedHeader(h)["Retry-After"] }
+
+// transcodedHeader is transcode for all headers.
+func transcodedHeader(h http.Handler) http.Header {
 	r := httptest.NewRequest(http.MethodPost, unaryRoute, nil)
 	r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/2", 2, 0
 	r.Header.Set("Content-Type", "application/grpc+proto")
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
-	return w.Result().Header["Retry-After"]
+	return w.Result().Header
 }

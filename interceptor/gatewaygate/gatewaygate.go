@@ -22,6 +22,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -103,17 +104,20 @@ type told struct {
 
 func read(err error) told {
 	var t told
+	delay, draining := time.Duration(-1), false
 	for _, detail := range status.Convert(err).Details() {
 		switch d := detail.(type) {
 		case *errdetails.RetryInfo:
-			if delay := d.GetRetryDelay().AsDuration(); delay >= 0 {
-				t.retryAfter = refusal.Seconds(delay)
-			}
+			delay = d.GetRetryDelay().AsDuration()
 		case *errdetails.ErrorInfo:
 			t.refused = t.refused || d.GetDomain() == refusal.Domain
+			draining = draining || refusal.SaysDraining(d.GetDomain(), d.GetReason())
 		case *errdetails.RequestInfo:
 			t.requestID = d.GetRequestId()
 		}
+	}
+	if delay >= 0 {
+		t.retryAfter = refusal.RetryAfter(delay, draining)
 	}
 	return t
 }

@@ -110,6 +110,21 @@ func TestRefusalIsToldToRESTClients(t *testing.T) {
 	}
 }
 
+func TestDrainingSendsRESTClientsElsewhere(t *testing.T) {
+	for _, path := range []string{"/v1/echo", "/v1/stream"} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newGate(gate.WithDrainDelay(900*time.Millisecond, 900*time.Millisecond))
+			h := gateway(t, g)
+			if err := g.Drain(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if w := post(h, path, "hi"); w.Code != 503 || w.Header().Get("Retry-After") != "0" {
+				t.Errorf("%s: got %d, Retry-After %q, want 503 and 0", path, w.Code, w.Header().Get("Retry-After"))
+			}
+		})
+	}
+}
+
 func TestOtherErrorsAreLeftToTheErrorHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := post(gateway(t, newGate()), "/v1/echo", "missing")

@@ -3,6 +3,7 @@ package grpcgate
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -54,9 +55,18 @@ func newRefused(r refusal.Refusal, cause error) *refused {
 // If it is a refusal, its trailers are not set yet.
 func (s *server) notAdmitted(ctx context.Context, err error) error {
 	if r, ok := s.host.Refusal(ctx, err); ok {
-		return newRefused(r, err)
+		return newRefused(forAttempt(ctx, r), err)
 	}
 	return failure(err)
+}
+
+// forAttempt returns the refusal for the attempt that the client makes with ctx.
+func forAttempt(ctx context.Context, r refusal.Refusal) refusal.Refusal {
+	if !r.Draining() {
+		return r
+	}
+	previous := strings.Join(metadata.ValueFromIncomingContext(ctx, refusal.AttemptsMetadata), "")
+	return r.ForAttempt(previous)
 }
 
 // failure is notAdmitted for an error that is no rejection.

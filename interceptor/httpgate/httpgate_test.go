@@ -96,6 +96,29 @@ func TestRefusedRequestGetsStatusRetryAfterAndShortBody(t *testing.T) {
 	}
 }
 
+func TestDrainingSendsClientsElsewhereAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t, gate.WithDrainDelay(900*time.Millisecond, 900*time.Millisecond))
+		if err := g.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s := memhttp.Start(t, httpgate.NewMiddleware(g)(http.HandlerFunc(ok)))
+		for version, client := range map[int]*http.Client{1: s.Client(), 2: s.ClientHTTP2()} {
+			before := s.Connections()
+			for range 3 {
+				res, _ := do(t, client, http.MethodGet, s.URL)
+				if got := res.Header.Get("Retry-After"); res.StatusCode != 503 || got != "0" || res.Close != (version == 1) {
+					t.Errorf("HTTP/%d: %s, Retry-After %q, Connection: close %t", version, res.Status, got, res.Close)
+				}
+				synctest.Wait()
+			}
+			if got := s.Connections() - before; got != 3 {
+				t.Errorf("HTTP/%d: %d connections for 3 calls, want one for each", version, got)
+			}
+		}
+	})
+}
+
 func TestAnswerToHEADIsThatToGETWithoutTheBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t)

@@ -14,39 +14,9 @@ import (
 
 func otherCases() []Case {
 	return []Case{
-		{Name: "DrainServesWaitersAndRefusesNewcomers", Run: drain},
 		{Name: "AllGatesOfAChainAreReleased", Run: chained},
 		{Name: "StormLeavesNothingBehind", Run: storm},
 		{Name: "PriorityComesFromAHeaderIfSwitchedOn", Shapes: []Shape{Unary}, Run: priority},
-	}
-}
-
-func drain(e *Env) {
-	g := e.gate(gate.WithMaxWait(time.Minute))
-	hold := make(chan struct{})
-	c := e.start(g, func(ctx context.Context, shape Shape, s Stream) error {
-		<-hold
-		return Echo(ctx, shape, s)
-	})
-	call := func() error {
-		_, err := e.call(e.Context(), c, "hello")
-		return err
-	}
-	holder := e.background(call)
-	waiter := e.background(call)
-	drained := e.background(func() error { return g.Drain(e.Context()) })
-
-	e.checkRefusal(e.failure(call()), e.Shape, draining())
-	e.inFlight(g, 1)
-	close(hold)
-	if err := holder(); err != nil {
-		e.Errorf("the call that was in flight: %v", err)
-	}
-	if err := waiter(); err != nil {
-		e.Errorf("the call that waited: %v", err)
-	}
-	if err := drained(); err != nil {
-		e.Error(err)
 	}
 }
 

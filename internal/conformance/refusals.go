@@ -18,7 +18,6 @@ func refusalCases() []Case {
 		{Name: "RefusedAfterTheWait", Run: refusedTimeout},
 		{Name: "RefusedForItsKey", Run: refusedKey},
 		{Name: "RefusedForItsDeadline", Run: refusedDeadline},
-		{Name: "RefusedWhileDraining", Run: refusedDraining},
 		{Name: "RefusedAsUnavailable", Run: refusedUnavailable},
 		{Name: "DelayIsDrawnAnewFromTheRange", Shapes: []Shape{Unary}, Run: delays},
 		{Name: "NearDeadlineForbidsRetry", Run: nearDeadline},
@@ -41,11 +40,6 @@ func busy(reason string) expectation {
 		code: codeResourceExhausted, http: 429, reason: reason,
 		min: gate.DefaultMinRetryDelay, max: gate.DefaultMaxRetryDelay,
 	}
-}
-
-// draining is a refusal that sends the client elsewhere.
-func draining() expectation {
-	return expectation{code: codeUnavailable, http: 503, reason: "DRAINING", max: gate.DefaultMaxDrainDelay}
 }
 
 // checkRefusal checks the parts of a refusal that the host can carry.
@@ -117,7 +111,11 @@ func (e *Env) checkRetryAfter(f *Failure, delay time.Duration, want expectation)
 	if err != nil {
 		e.Fatalf("Retry-After %q is no number", f.RetryAfter[0])
 	}
-	if delay >= 0 && seconds != int(math.Ceil(delay.Seconds())) {
+	whole := max(1, int(math.Ceil(delay.Seconds())))
+	if want.reason == "DRAINING" {
+		whole = int(delay.Seconds())
+	}
+	if delay >= 0 && seconds != whole {
 		e.Errorf("Retry-After %d s, but RetryInfo says %s", seconds, delay)
 	}
 	if s := time.Duration(seconds) * time.Second; s < want.min || s > want.max+time.Second {
@@ -190,14 +188,6 @@ func refusedDeadline(e *Env) {
 	want := busy("DEADLINE")
 	want.noRetry = true
 	e.checkRefusal(e.refused(ctx, e.start(g, e.unreachable()), nil), e.Shape, want)
-}
-
-func refusedDraining(e *Env) {
-	g := e.gate()
-	if err := g.Drain(e.Context()); err != nil {
-		e.Fatal(err)
-	}
-	e.checkRefusal(e.refused(e.Context(), e.start(g, e.unreachable()), nil), e.Shape, draining())
 }
 
 func refusedUnavailable(e *Env) {

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -112,8 +113,12 @@ func (s *Server) TLS() *tls.Config {
 	return &tls.Config{RootCAs: s.roots, ServerName: "in-memory.test"}
 }
 
+// Connections returns how many connections clients have made so far.
+func (s *Server) Connections() int { return int(s.listener.dialed.Load()) }
+
 // listener accepts connections that dial makes.
 type listener struct {
+	dialed atomic.Int64
 	conns  chan net.Conn
 	closed chan struct{}
 	once   sync.Once
@@ -127,6 +132,7 @@ func (l *listener) dial(ctx context.Context) (net.Conn, error) {
 	client, server := net.Pipe()
 	select {
 	case l.conns <- conn{server}:
+		l.dialed.Add(1)
 		return client, nil
 	case <-l.closed:
 		return nil, net.ErrClosed

@@ -9,6 +9,11 @@ const (
 	PushbackMetadata = "grpc-retry-pushback-ms"
 	PushbackHeader   = "Grpc-Retry-Pushback-Ms"
 
+	// AttemptsMetadata is how many attempts of a call were made before this one. The
+	// first attempt does not have it. See gRFC A6.
+	AttemptsMetadata = "grpc-previous-rpc-attempts"
+	AttemptsHeader   = "Grpc-Previous-Rpc-Attempts"
+
 	// RetryAfterHeader is the delay in HTTP, in seconds; see RFC 9110, section 10.2.3.
 	RetryAfterHeader = "Retry-After"
 

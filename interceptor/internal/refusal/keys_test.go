@@ -7,7 +7,7 @@ import (
 
 func TestBothFormsOfANameAreTheSame(t *testing.T) {
 	for metadata, header := range map[string]string{
-		PushbackMetadata: PushbackHeader, RequestIDMetadata: RequestIDHeader,
+		PushbackMetadata: PushbackHeader, AttemptsMetadata: AttemptsHeader, RequestIDMetadata: RequestIDHeader,
 	} {
 		if want := http.CanonicalHeaderKey(metadata); header != want {
 			t.Errorf("%s as a header is %s, want %s", metadata, header, want)

@@ -52,7 +52,7 @@ func New(ctx context.Context, r *gate.Rejection, withState bool) Refusal {
 	if r.Refusal == gate.ServiceUnavailable {
 		out.Code, out.HTTPStatus = CodeUnavailable, http.StatusServiceUnavailable
 	}
-	if deadline, ok := ctx.Deadline(); ok && r.Reason != gate.ReasonDraining { // another server may answer at once
+	if deadline, ok := ctx.Deadline(); ok && !out.Draining() { // another server may answer at once
 		out.NoRetry = time.Until(deadline) <= out.Delay
 	}
 	return out
@@ -67,6 +67,24 @@ func (r Refusal) Local() Refusal {
 
 // IsLocal reports whether the refusal was made by a client's own gate.
 func (r Refusal) IsLocal() bool { return r.local }
+
+// Draining reports whether the gate drains. The client should go elsewhere at once,
+// see [CloseConnection].
+func (r Refusal) Draining() bool { return r.rejection.Reason == gate.ReasonDraining }
+
+// ForAttempt returns the refusal for an attempt of a gRPC call. previous is the value
+// of [AttemptsMetadata], empty for the first attempt.
+//
+// While the gate drains, the first attempt gets the shortest delay. A client that uses
+// its servers in turn then has its second attempt on the next server, before another
+// call takes that turn. Later attempts get the drawn delay: otherwise a client without
+// another server would use up its attempts at once.
+func (r Refusal) ForAttempt(previous string) Refusal {
+	if r.Draining() && previous == "" {
+		r.Delay = roundUp(r.rejection.MinRetryDelay, time.Millisecond)
+	}
+	return r
+}
 
 // WithPushback returns the refusal with the delay of a pushback that the caller
 // already gets.
@@ -91,12 +109,22 @@ func (r Refusal) Pushback() string {
 }
 
 // RetryAfter is the value of [RetryAfterHeader].
-func (r Refusal) RetryAfter() string { return Seconds(r.Delay) }
+func (r Refusal) RetryAfter() string { return RetryAfter(r.Delay, r.Draining()) }
 
-// Seconds is a delay in the form of [RetryAfterHeader]: whole seconds, rounded up.
-func Seconds(d time.Duration) string {
-	return strconv.FormatInt(int64(roundUp(d, time.Second)/time.Second), 10)
+// RetryAfter is a delay in the form of [RetryAfterHeader]: whole seconds, rounded up
+// and at least 1. While a gate drains it is rounded down, since clients should go
+// elsewhere at once.
+func RetryAfter(delay time.Duration, draining bool) string {
+	if !draining {
+		delay = max(roundUp(delay, time.Second), time.Second)
+	}
+	return strconv.FormatInt(int64(delay/time.Second), 10)
 }
+
+// CloseConnection sets the header that sends a client elsewhere. Over HTTP/1.1 the
+// client does not use the connection again. Over HTTP/2, net/http sends GOAWAY instead
+// and serves the streams that are open.
+func CloseConnection(h interface{ Set(key, value string) }) { h.Set("Connection", "close") }
 
 // Message is the text of the error.
 func (r Refusal) Message() string {
@@ -137,6 +165,12 @@ func (r Refusal) Reason() string { return ReasonCode(r.rejection.Reason) }
 // ReasonCode is the [Refusal.Reason] for a reason of package gate.
 func ReasonCode(r gate.Reason) string {
 	return cmp.Or(strings.ToUpper(r.String()), "BUSY")
+}
+
+// SaysDraining reports whether a google.rpc.ErrorInfo with the given domain and reason
+// comes from a draining gate.
+func SaysDraining(domain, reason string) bool {
+	return domain == Domain && reason == ReasonCode(gate.ReasonDraining)
 }
 
 // roundUp rounds d up to a multiple of unit. If that would overflow, it rounds down:

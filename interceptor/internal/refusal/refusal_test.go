@@ -17,7 +17,7 @@ func TestCarriersOfOneRefusalSayTheSameDelay(t *testing.T) {
 		retryAfter string
 		rounded    time.Duration
 	}{
-		{0, "0", "0", 0},
+		{0, "0", "1", 0},
 		{1, "1", "1", time.Millisecond},
 		{999*time.Microsecond + 1, "1", "1", time.Millisecond},
 		{time.Second, "1000", "1", time.Second},
@@ -120,10 +120,43 @@ func TestEveryReasonHasACode(t *testing.T) {
 	}
 }
 
+func TestDrainingSendsClientsElsewhereAtOnce(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
+	defer cancel()
+	for _, test := range []struct {
+		delay                         time.Duration
+		pushback, retryAfter, atFirst string
+	}{
+		{0, "0", "0", "0"},
+		{99*time.Millisecond + 1, "100", "0", "20"},
+		{1999 * time.Millisecond, "1999", "1", "20"},
+		{2 * time.Second, "2000", "2", "20"},
+	} {
+		rejection := &gate.Rejection{
+			Reason: gate.ReasonDraining, RetryDelay: test.delay, MinRetryDelay: min(20*time.Millisecond, test.delay),
+		}
+		r := New(ctx, rejection, false)
+		if !r.Draining() || r.Pushback() != test.pushback || r.RetryAfter() != test.retryAfter {
+			t.Errorf("%s: draining %t, pushback %s, Retry-After %s; want true, %s, %s",
+				test.delay, r.Draining(), r.Pushback(), r.RetryAfter(), test.pushback, test.retryAfter)
+		}
+		if got := r.ForAttempt("").Pushback(); got != test.atFirst {
+			t.Errorf("%s: the first attempt gets pushback %s, want %s", test.delay, got, test.atFirst)
+		}
+		if got := r.ForAttempt("1").Pushback(); got != test.pushback {
+			t.Errorf("%s: the second attempt gets pushback %s, want %s", test.delay, got, test.pushback)
+		}
+	}
+	busy := New(t.Context(), &gate.Rejection{Reason: gate.ReasonLimit, RetryDelay: time.Second}, false)
+	if got := busy.ForAttempt("").Pushback(); busy.Draining() || got != "1000" {
+		t.Errorf("a full gate: draining %t, pushback %s at first, want false and 1000", busy.Draining(), got)
+	}
+}
+
 func TestDelayOfCenturiesIsNotNegative(t *testing.T) {
 	for _, d := range []time.Duration{math.MaxInt64, math.MaxInt64 - time.Second, math.MaxInt64 / 2} {
-		if s := Seconds(d); s[0] == '-' || len(s) < 10 {
-			t.Errorf("Seconds(%s) is %s", d, s)
+		if s := RetryAfter(d, false); s[0] == '-' || len(s) < 10 {
+			t.Errorf("RetryAfter(%s) is %s", d, s)
 		}
 	}
 }

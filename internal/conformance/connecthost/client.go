@@ -22,15 +22,17 @@ const pushbackKey = "Grpc-Retry-Pushback-Ms"
 
 // client is a client of Connect v1, for any of the protocols.
 type client struct {
+	server   *memhttp.Server
 	http     *http.Client
-	url      string
 	protocol Protocol
 }
 
 // NewClient returns a client of the echo service at a server.
 func NewClient(server *memhttp.Server, p Protocol) conformance.Client {
-	return &client{http: server.ClientHTTP2(), url: server.URL, protocol: p}
+	return &client{server: server, http: server.ClientHTTP2(), protocol: p}
 }
+
+func (c *client) Connections() int { return c.server.Connections() }
 
 func (c *client) options() connect.ClientOption {
 	switch c.protocol {
@@ -46,7 +48,7 @@ func (c *client) options() connect.ClientOption {
 func (c *client) Open(ctx context.Context, shape conformance.Shape, header map[string]string) conformance.ClientCall {
 	seen := &watcher{next: c.http}
 	call := &clientCall{ctx: ctx, shape: shape, header: header, seen: seen}
-	call.client = testv1connect.NewEchoServiceClient(seen, c.url, c.options())
+	call.client = testv1connect.NewEchoServiceClient(seen, c.server.URL, c.options())
 	switch shape {
 	case conformance.ClientStream:
 		call.clientStream = call.client.ClientStream(ctx)
@@ -62,14 +64,14 @@ func (c *client) Open(ctx context.Context, shape conformance.Shape, header map[s
 func (c *client) Malformed(ctx context.Context) error {
 	seen := &watcher{next: c.http}
 	malformed := connect.NewClient[wrapperspb.BytesValue, testv1.UnaryResponse](
-		seen, c.url+conformance.Unary.Route(), c.options())
+		seen, c.server.URL+conformance.Unary.Route(), c.options())
 	_, err := malformed.CallUnary(ctx, connect.NewRequest(wrapperspb.Bytes([]byte{0xff, 0xfe})))
 	return seen.failure(err)
 }
 
 func (c *client) Check(ctx context.Context) error {
 	checker := connect.NewClient[grpc_health_v1.HealthCheckRequest, grpc_health_v1.HealthCheckResponse](
-		c.http, c.url+"/grpc.health.v1.Health/Check", c.options())
+		c.http, c.server.URL+"/grpc.health.v1.Health/Check", c.options())
 	res, err := checker.CallUnary(ctx, connect.NewRequest(&grpc_health_v1.HealthCheckRequest{}))
 	if err == nil && res.Msg.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
 		err = fmt.Errorf("health status %s", res.Msg.GetStatus())

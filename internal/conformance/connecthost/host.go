@@ -75,9 +75,14 @@ func MiddlewareV2(p Protocol) conformance.Host {
 
 // host serves a handler, behind connectgate.TrailersOnly as a server should.
 func host(name string, p Protocol, handler func(conformance.Setup) http.Handler) conformance.Host {
+	lacks := map[string]string{}
+	if p != GRPC {
+		lacks["DrainingTellsAFirstAttemptTheShortestDelay"] = conformance.NoAttempts
+	}
 	return conformance.Host{
 		Name:   name + " by " + string(p),
 		Shapes: conformance.Shapes(),
+		Lacks:  lacks,
 		Carriers: func(shape conformance.Shape) conformance.Carriers {
 			return conformance.Carriers{
 				Code: true, Details: true, Message: true,

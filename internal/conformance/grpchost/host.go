@@ -36,6 +36,9 @@ func base(name string) conformance.Host {
 	return conformance.Host{
 		Name:   name,
 		Shapes: conformance.Shapes(),
+		Lacks: map[string]string{
+			"DrainingMovesTheClientToAnotherConnection": "only GracefulStop ends a connection of grpc-go",
+		},
 		Carriers: func(conformance.Shape) conformance.Carriers {
 			return conformance.Carriers{Code: true, Details: true, Pushback: true, Message: true}
 		},

@@ -8,22 +8,34 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/rpcgate/rpcgate/interceptor/connectgate"
 	"github.com/rpcgate/rpcgate/interceptor/grpcgate"
 	"github.com/rpcgate/rpcgate/internal/conformance"
 	"github.com/rpcgate/rpcgate/internal/memhttp"
 )
 
-// ServeHTTP is a server with grpcgate.ServerOptions behind a net/http server.
+// ServeHTTP is a server with grpcgate.ServerOptions behind a net/http server and
+// connectgate.TrailersOnly, as such a server should be.
 func ServeHTTP() conformance.Host {
 	h := base("grpc-go ServeHTTP")
+	h.Lacks = nil
 	h.Start = func(t testing.TB, s conformance.Setup) conformance.Client {
 		options := append(Recovery(), grpcgate.ServerOptions(s.Admitter, s.Options...)...)
 		server := grpc.NewServer(options...)
 		Register(server, s.Handler)
-		return NewClient(DialHTTP(t, memhttp.Start(t, server)))
+		overHTTP := memhttp.Start(t, connectgate.TrailersOnly(server))
+		return httpClient{NewClient(DialHTTP(t, overHTTP)), overHTTP}
 	}
 	return h
 }
+
+// httpClient is a client of a server behind net/http.
+type httpClient struct {
+	conformance.Client
+	server *memhttp.Server
+}
+
+func (c httpClient) Connections() int { return c.server.Connections() }
 
 // DialHTTP returns a connection of grpc-go to an HTTP server without TLS.
 func DialHTTP(t testing.TB, server *memhttp.Server, opts ...grpc.DialOption) *grpc.ClientConn {

@@ -30,11 +30,13 @@ func Middleware() conformance.Host {
 		},
 		BeforeDecode: true,
 		Lacks: map[string]string{
-			"RefusedForItsDeadline":                 noDeadline,
-			"WaitLeavesHalfOfTheDeadlineForTheWork": noDeadline,
-			"HoldMessageHoldsForTheOneRequest":      "an HTTP request is no stream of messages",
-			"HoldMessageRefusesAMessage":            "an HTTP request is no stream of messages",
-			"HoldMessagePanicReleasesTheLease":      "an HTTP request is no stream of messages",
+			"RefusedForItsDeadline":                      noDeadline,
+			"DrainingTellsAFirstAttemptTheShortestDelay": conformance.NoAttempts,
+			"DrainingNeverForbidsARetry":                 noDeadline,
+			"WaitLeavesHalfOfTheDeadlineForTheWork":      noDeadline,
+			"HoldMessageHoldsForTheOneRequest":           "an HTTP request is no stream of messages",
+			"HoldMessageRefusesAMessage":                 "an HTTP request is no stream of messages",
+			"HoldMessagePanicReleasesTheLease":           "an HTTP request is no stream of messages",
 		},
 		Start: func(t testing.TB, s conformance.Setup) conformance.Client {
 			gated := httpgate.NewMiddleware(s.Admitter, s.Options...)
@@ -45,7 +47,7 @@ func Middleware() conformance.Host {
 			mux.Handle("POST /grpc.health.v1.Health/Check", gated(http.HandlerFunc(
 				func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })))
 			server := memhttp.Start(t, mux)
-			return &client{http: server.ClientHTTP2(), url: server.URL}
+			return &client{server: server, http: server.ClientHTTP2()}
 		},
 	}
 }
@@ -87,9 +89,11 @@ func (s *stream) Send(text string) error {
 }
 
 type client struct {
-	http *http.Client
-	url  string
+	server *memhttp.Server
+	http   *http.Client
 }
+
+func (c *client) Connections() int { return c.server.Connections() }
 
 func (c *client) Open(ctx context.Context, shape conformance.Shape, header map[string]string) conformance.ClientCall {
 	return &call{client: c, ctx: ctx, route: shape.Route(), header: header}
@@ -143,7 +147,7 @@ func (c *call) Recv() (string, error) {
 }
 
 func (c *call) send() error {
-	r, err := http.NewRequestWithContext(c.ctx, http.MethodPost, c.client.url+c.route, strings.NewReader(c.text))
+	r, err := http.NewRequestWithContext(c.ctx, http.MethodPost, c.client.server.URL+c.route, strings.NewReader(c.text))
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/rpcgate/rpcgate/internal/conformance"
+	"github.com/rpcgate/rpcgate/internal/memhttp"
 )
 
 // The paths of the methods in REST.
@@ -27,11 +28,13 @@ const (
 
 // client is a client of REST.
 type client struct {
-	http *http.Client
-	url  string
+	server *memhttp.Server
+	http   *http.Client
 	// deadline returns the header that tells the server of a deadline.
 	deadline func(left time.Duration) (header, value string)
 }
+
+func (c *client) Connections() int { return c.server.Connections() }
 
 func (c *client) Open(ctx context.Context, shape conformance.Shape, header map[string]string) conformance.ClientCall {
 	path := unaryPath
@@ -103,7 +106,7 @@ func (c *call) Recv() (string, error) {
 
 // begin sends the request and returns the error that answers it.
 func (c *call) begin() error {
-	r, err := http.NewRequestWithContext(c.ctx, http.MethodPost, c.client.url+c.path, bytes.NewReader(c.body))
+	r, err := http.NewRequestWithContext(c.ctx, http.MethodPost, c.client.server.URL+c.path, bytes.NewReader(c.body))
 	if err != nil {
 		return err
 	}

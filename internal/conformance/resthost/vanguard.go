@@ -47,6 +47,7 @@ func VanguardGRPCByConnect() conformance.Host {
 	return conformance.Host{
 		Name:   "Vanguard over grpc-go by Connect",
 		Shapes: []conformance.Shape{conformance.Unary, conformance.ServerStream},
+		Lacks:  map[string]string{"DrainingTellsAFirstAttemptTheShortestDelay": conformance.NoAttempts},
 		Carriers: func(shape conformance.Shape) conformance.Carriers {
 			unary := shape == conformance.Unary
 			return conformance.Carriers{
@@ -66,12 +67,13 @@ func vanguardREST(
 	return conformance.Host{
 		Name:   name,
 		Shapes: []conformance.Shape{conformance.Unary}, // Vanguard has no streams of JSON
+		Lacks:  map[string]string{"DrainingTellsAFirstAttemptTheShortestDelay": conformance.NoAttempts},
 		Carriers: func(conformance.Shape) conformance.Carriers {
 			return conformance.Carriers{Code: true, Details: true, Message: true, HTTPStatus: true, RetryAfter: true}
 		},
 		Start: func(t testing.TB, s conformance.Setup) conformance.Client {
 			server := memhttp.Start(t, transcoder(t, handler(s), opts...))
-			return &client{http: server.Client(), url: server.URL, deadline: func(left time.Duration) (header, value string) {
+			return &client{server: server, http: server.Client(), deadline: func(left time.Duration) (header, value string) {
 				return "X-Server-Timeout", strconv.FormatFloat(left.Seconds(), 'f', -1, 64)
 			}}
 		},
