@@ -79,7 +79,8 @@ const (
 	// HoldStream holds the lease from the stream's beginning to its end.
 	HoldStream StreamMode = iota
 	// HoldOpening holds it until the first response message is sent: for an
-	// expensive start with a cheap tail.
+	// expensive start with a cheap tail. A message that cannot be sent counts,
+	// too. Headers alone do not.
 	HoldOpening
 	// HoldMessage acquires a lease for each message that is received, and holds
 	// it until the next one is asked for: an idle stream holds nothing.

@@ -110,7 +110,7 @@ type openingStream struct {
 
 func (s *openingStream) Send(msg any) error {
 	err := s.ServerStream.Send(msg)
-	if !s.opened {
+	if !s.opened && msg != nil { // a nil message sends only the headers
 		s.opened = true
 		s.lease.Release()
 	}

@@ -197,6 +197,29 @@ func TestWaitLeavesHalfOfTheClientsTimeout(t *testing.T) {
 	})
 }
 
+// TestWaitLeavesHalfOfTheSoonerDeadline has a server that limits the time of its calls, too.
+func TestWaitLeavesHalfOfTheSoonerDeadline(t *testing.T) {
+	for server, want := range map[time.Duration]time.Duration{
+		time.Second: time.Second / 2, 2 * time.Second: time.Second, time.Hour: time.Second,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newGate(t, gate.WithMaxWait(time.Minute))
+			defer fill(t, g)()
+			gated := connectgate.NewMiddleware(g)(handlerV1(nil))
+			s := memhttp.Start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				ctx, cancel := context.WithTimeout(r.Context(), server)
+				defer cancel()
+				gated.ServeHTTP(w, r.WithContext(ctx))
+			}))
+			began := time.Now()
+			exchange(t, s, strings.Replace(postUnary, "\n\n", "\nConnect-Timeout-Ms: 2000\n\n", 1))
+			if took := time.Since(began); took != want {
+				t.Errorf("waited %s, want %s if the server allows %s and the client 2s", took, want, server)
+			}
+		})
+	}
+}
+
 func TestMiddlewareKnowsTheCallFromItsHeaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls []gate.Call

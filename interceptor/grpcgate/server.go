@@ -38,7 +38,8 @@ func UnaryServerInterceptor(a gate.Admitter, opts ...Option) grpc.UnaryServerInt
 //
 //   - HoldStream, the default: from its beginning to its end. A refused stream is
 //     refused before any of its messages is read.
-//   - HoldOpening: from its beginning until the first response message was sent.
+//   - HoldOpening: from its beginning until the first response message was sent, or
+//     could not be sent.
 //   - HoldMessage: one lease per message, from its arrival until the handler asks
 //     for the next one or returns. An idle stream holds nothing, and neither does a
 //     handler after it got io.EOF. If a message is refused, RecvMsg fills it in and

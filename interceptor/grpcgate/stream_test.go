@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/interceptor/grpcgate"
@@ -20,11 +21,13 @@ type lonelyStream struct {
 	grpc.ServerStream
 	ctx     context.Context
 	trailer metadata.MD
+	sent    error // what SendMsg returns
 }
 
 func (s *lonelyStream) Context() context.Context  { return s.ctx }
 func (s *lonelyStream) SetTrailer(md metadata.MD) { s.trailer = metadata.Join(s.trailer, md) }
 func (s *lonelyStream) RecvMsg(any) error         { return nil }
+func (s *lonelyStream) SendMsg(any) error         { return s.sent }
 
 func TestNestedGatesSendOnePushbackWithoutAServer(t *testing.T) {
 	outer, inner := newGate(t, "outer"), newGate(t, "inner", gate.WithMaxWait(0))
@@ -66,4 +69,33 @@ func TestMessageThatIsAdmittedAfterTheHandlerHoldsNothing(t *testing.T) {
 		}
 		wantInFlight(t, g, 0)
 	})
+}
+
+func TestHoldOpeningEndsWithTheFirstMessageAlsoIfItIsNotSent(t *testing.T) {
+	for name, test := range map[string]struct {
+		message any // nil is sent as an empty message
+		sent    error
+	}{
+		"message":             {"a", nil},
+		"empty message":       {nil, nil},
+		"message that failed": {"a", status.Error(codes.ResourceExhausted, "too large")},
+	} {
+		g := newGate(t, "db")
+		p, err := gate.NewPolicy(gate.Route("*", g).Stream(gate.HoldOpening))
+		must(t, err)
+		must(t, grpcgate.StreamServerInterceptor(p)(t, &lonelyStream{ctx: t.Context(), sent: test.sent},
+			&grpc.StreamServerInfo{FullMethod: "/a.B/C"},
+			func(_ any, ss grpc.ServerStream) error {
+				if n := g.InFlight(); n != 1 {
+					t.Errorf("%s: %d in flight before it was sent, want 1", name, n)
+				}
+				if err := ss.SendMsg(test.message); err != test.sent { //nolint:errorlint // as it came
+					t.Errorf("%s: SendMsg returned %v, want %v", name, err, test.sent)
+				}
+				if n := g.InFlight(); n != 0 {
+					t.Errorf("%s: %d in flight after it was sent", name, n)
+				}
+				return nil
+			}))
+	}
 }

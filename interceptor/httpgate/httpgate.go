@@ -42,8 +42,8 @@ const pkg = "httpgate"
 // send events or to serve a websocket. They need not hold the lease for as long. A
 // handler can release the lease that it finds with [gate.LeaseFromContext]. Or its
 // route has the [gate.StreamMode] HoldOpening: then the lease is released when the
-// first bytes of the body were written or the connection was hijacked. Or the route
-// is exempt. HoldMessage means HoldStream here. When the handler has returned, a
+// first bytes of the body were written, or could not be written, or the connection was
+// hijacked. Or the route is exempt. HoldMessage means HoldStream here. When the handler has returned, a
 // connection that is still in use holds no lease.
 //
 // OPTIONS requests pass: a browser sends them to learn whether it may send a request,

@@ -2,6 +2,7 @@ package httpgate_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -82,6 +83,23 @@ func TestHoldOpeningHoldsToTheFirstBytesOfTheBody(t *testing.T) {
 
 // onlyReader cannot write itself, so that io.Copy asks the writer to read.
 type onlyReader struct{ io.Reader }
+
+func TestHoldOpeningEndsWithTheFirstBytesAlsoIfTheyAreNotWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t)
+		h := func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusNoContent)
+			if _, err := io.WriteString(w, "a body"); !errors.Is(err, http.ErrBodyNotAllowed) {
+				t.Errorf("the write returned %v, want http.ErrBodyNotAllowed", err)
+			}
+			if n := g.InFlight(); n != 0 {
+				t.Errorf("%d in flight after the write", n)
+			}
+		}
+		s := memhttp.Start(t, httpgate.NewMiddleware(opening(t, g))(http.HandlerFunc(h)))
+		do(t, s.Client(), http.MethodGet, s.URL)
+	})
+}
 
 func TestHandlerWithoutABodyReleasesTheLeaseAtItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

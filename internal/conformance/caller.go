@@ -14,6 +14,7 @@ func callerCases() []Case {
 		{Name: "WaitEndsWithTheDeadlineOfTheCaller", Run: deadlineWaiting},
 		{Name: "WaitLeavesHalfOfTheDeadlineForTheWork", Run: halfDeadline},
 		{Name: "LeaseIsHeldUntilTheHandlerIsDone", Run: callerGone},
+		{Name: "ContextOfTheHandlerEndsWithTheCall", Run: contextEnds},
 		{Name: "MalformedRequestLeaksNoLease", Shapes: []Shape{Unary}, Run: malformed},
 	}
 }
@@ -94,6 +95,48 @@ func callerGone(e *Env) {
 	e.inFlight(g, 1)
 	close(hold)
 	e.inFlight(g, 0)
+}
+
+// contextEnds has handlers that work until their callers have gone, with all modes of
+// streams, admitted at once, and after a wait with a deadline.
+func contextEnds(e *Env) {
+	for _, mode := range []gate.StreamMode{gate.HoldStream, gate.HoldOpening, gate.HoldMessage} {
+		for _, waits := range []bool{false, true} {
+			g := e.gate(gate.WithMaxWait(time.Minute))
+			ended := false
+			c := e.start(e.policy(g, mode), func(ctx context.Context, _ Shape, s Stream) error {
+				if err := recvAll(s); err != nil {
+					return err
+				}
+				select {
+				case <-ctx.Done():
+					ended = true
+				case <-time.After(time.Hour):
+				}
+				return ctx.Err()
+			})
+			release := func() {}
+			ctx, cancel := context.WithCancel(e.Context())
+			if waits {
+				release = e.fill(g)
+				ctx, cancel = context.WithTimeout(e.Context(), time.Minute)
+			}
+			result := e.background(func() error {
+				_, err := e.call(ctx, c, "hello")
+				return err
+			})
+			time.Sleep(time.Second)
+			release()
+			synctest.Wait()
+			cancel()
+			e.failure(result())
+			synctest.Wait()
+			if !ended {
+				e.Errorf("%s, wait %t: the handler's context has not ended", mode, waits)
+				time.Sleep(time.Hour) // for the handler to give up
+			}
+		}
+	}
 }
 
 func malformed(e *Env) {

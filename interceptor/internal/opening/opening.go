@@ -12,8 +12,9 @@ import (
 )
 
 // Writer returns a ResponseWriter that writes to w and releases the lease when the
-// first bytes of the body were written or the connection was hijacked. It has the
-// optional methods of net/http's writers. They fail if w does not have them.
+// first bytes of the body were written, or could not be written, or the connection was
+// hijacked. It has the optional methods of net/http's writers. They fail if w does not
+// have them.
 func Writer(w http.ResponseWriter, lease gate.Lease) http.ResponseWriter {
 	return &writer{ResponseWriter: w, lease: lease}
 }
