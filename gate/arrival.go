@@ -16,9 +16,9 @@ type arrival struct {
 	interest Interest // of the observers
 	now      moment   // at is 0 if the clock was not read
 
-	// What queueUp finds out, if asked is set.
+	// What queueUp finds out, if asked is set. wait.most is then how long the call
+	// may wait, all in all.
 	asked    bool
-	budget   time.Duration   // of the wait
 	short    Reason          // not 0 if the deadline leaves too little to wait
 	gone     <-chan struct{} // the context's Done
 	selfWait bool            // ctx holds a lease on the gate already

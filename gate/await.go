@@ -42,7 +42,7 @@ func (g *Gate) queueUp(call *Call, a *arrival) bool {
 func (g *Gate) askDeadline(a *arrival) error {
 	set := g.set()
 	a.asked = true
-	a.budget = min(set.maxWait, a.wait.most)
+	a.wait.most = min(set.maxWait, a.wait.most)
 	deadline, ok := a.ctx.Deadline()
 	if !ok {
 		return nil
@@ -57,11 +57,11 @@ func (g *Gate) askDeadline(a *arrival) error {
 	spent := float64(a.wait.spent)
 	share := set.deadlineShare*(float64(left)+spent) - spent
 	switch {
-	case share >= float64(a.budget):
+	case share >= float64(a.wait.most):
 	case share < float64(minWait):
 		a.short = ReasonDeadline
 	default:
-		a.budget = time.Duration(share)
+		a.wait.most = time.Duration(share)
 	}
 	return nil
 }
@@ -167,7 +167,7 @@ func (g *Gate) standInLineLocked(s *slot, a *arrival) {
 	s.state = slotWaiting
 	s.selfWait = a.selfWait
 	g.bookKeyLocked(s)
-	g.queue.push(s, until(a.now.at, a.budget))
+	g.queue.push(s, until(a.now.at, a.wait.most))
 	g.watchWaitsLocked(a.now)
 }
 

@@ -43,7 +43,7 @@ func (g *Gate) decideLocked(call *Call, a *arrival) {
 
 // judgeLocked returns the verdict, and the reason of a rejection. It changes nothing.
 func (g *Gate) judgeLocked(call *Call, a *arrival) (verdict, Reason) {
-	v, reason := g.judgeByRoomLocked(call, a)
+	v, reason := g.judgeByRoomLocked(call.Key, a.level, a.want, a.wait)
 	if v == mayWait && a.asked {
 		if v = queued; a.short != 0 {
 			v, reason = rejected, a.short
@@ -60,24 +60,22 @@ func (g *Gate) judgeLocked(call *Call, a *arrival) (verdict, Reason) {
 }
 
 // judgeByRoomLocked says whether an arrival is admitted, may wait or is rejected.
-func (g *Gate) judgeByRoomLocked(call *Call, a *arrival) (verdict, Reason) {
-	maxWait := g.set().maxWait
-	budget := min(maxWait, a.wait.most)
-	if a.asked {
-		budget = a.budget
-	}
+func (g *Gate) judgeByRoomLocked(key string, level int, want int64, w wait) (verdict, Reason) {
 	switch {
 	case g.draining:
 		return rejected, ReasonDraining
-	case g.overKeyCapLocked(call.Key, a):
+	case g.overKeyCapLocked(key, level, want):
 		return rejected, ReasonKeyLimit
-	case !g.queue.waitsAtOrAbove(a.level) && g.fitsLocked(a.level, a.want):
+	case !g.queue.waitsAtOrAbove(level) && g.fitsLocked(level, want):
 		return admitted, 0
-	case budget <= 0 && a.wait.spent > 0 && maxWait > 0: // at the gates before this one
+	}
+	maxWait, most := g.set().maxWait, g.maxWaitingLocked()
+	switch {
+	case maxWait > 0 && w.most <= 0 && w.spent > 0: // at the gates before this one
 		return rejected, ReasonWaitTimeout
-	case budget <= 0 || g.maxWaitingLocked() == 0:
+	case maxWait <= 0 || w.most <= 0 || most == 0:
 		return rejected, ReasonLimit
-	case g.queue.total >= g.maxWaitingLocked() && g.queue.lastBelow(a.level) == nil:
+	case g.queue.total >= most && g.queue.lastBelow(level) == nil:
 		return rejected, ReasonQueueFull
 	default:
 		return mayWait, 0

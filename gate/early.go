@@ -49,33 +49,44 @@ func (g *Gate) refuseEarly(ctx context.Context, call *Call, w wait) (passes bool
 	if g.settings.Load() == nil {
 		return false, errZeroGate
 	}
-	var a arrival
-	a.ctx, a.level, a.want, a.wait = ctx, call.Priority.level(), g.set().costOf(call), w
-	if passes, _ = g.looksEarly(call, &a); passes {
+	level, want := call.Priority.level(), g.set().costOf(call)
+	g.mu.Lock()
+	v, _ := g.judgeByRoomLocked(call.Key, level, want, w)
+	passes = v == admitted || g.dryRun
+	g.mu.Unlock()
+	if passes {
 		return true, nil
 	}
-	// Other people's code runs without the lock.
-	if ctx.Err() != nil || g.askDeadline(&a) != nil {
-		return false, nil
-	}
-	a.interest = g.interest(ctx)
-	passes, refuses := g.looksEarly(call, &a)
-	if !refuses {
-		return passes, nil
-	}
-	return false, g.reject(call, &a)
+	var a arrival
+	a.ctx, a.level, a.want, a.wait = ctx, level, want, w
+	return g.rejectEarly(call, &a)
 }
 
-// looksEarly reports whether the call would pass the gate now. It rejects a call
-// that was asked for its deadline, and that the gate would reject.
-func (g *Gate) looksEarly(call *Call, a *arrival) (passes, refuses bool) {
+// rejectEarly looks once more, now that it seems that the call does not pass, and
+// rejects it if that is so.
+func (g *Gate) rejectEarly(call *Call, a *arrival) (passes bool, err error) {
+	// Other people's code runs without the lock.
+	if a.ctx.Err() != nil || g.askDeadline(a) != nil {
+		return false, nil
+	}
+	a.interest = g.interest(a.ctx)
+	passes, rejects := g.looksEarly(call, a)
+	if !rejects {
+		return passes, nil
+	}
+	return false, g.reject(call, a)
+}
+
+// looksEarly reports whether the call would pass the gate now, and counts it as
+// rejected if the gate would reject it.
+func (g *Gate) looksEarly(call *Call, a *arrival) (passes, rejects bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	v, reason := g.judgeLocked(call, a)
 	if v == admitted || g.dryRun {
 		return true, false
 	}
-	if v != rejected || !a.asked {
+	if v != rejected {
 		return false, false
 	}
 	a.observed = a.interest != ObserveNothing

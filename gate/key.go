@@ -66,13 +66,13 @@ func (g *Gate) keyedLocked(key string) bool {
 	return g.keys != nil && (key != "" || !g.set().keylessExempt)
 }
 
-// overKeyCapLocked reports whether the arrival's key has no units left.
-func (g *Gate) overKeyCapLocked(key string, a *arrival) bool {
+// overKeyCapLocked reports whether the key has no units left for a call.
+func (g *Gate) overKeyCapLocked(key string, level int, want int64) bool {
 	if g.keyCap == 0 || !g.keyedLocked(key) {
 		return false
 	}
 	used := g.keys[key]
-	return used > 0 && g.clampLocked(a.level, a.want) > g.keyCap-used
+	return used > 0 && g.clampLocked(level, want) > g.keyCap-used
 }
 
 // bookKeyLocked counts the units of s, which waits or is about to hold, on its key.
