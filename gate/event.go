@@ -61,6 +61,8 @@ type Event struct {
 	Held time.Duration
 	// Rejection is what the caller got, in a decision that rejected it.
 	Rejection *Rejection
+
+	keyHasher *keyHasher
 }
 
 // WaitedMs is Waited in whole milliseconds.
@@ -87,7 +89,7 @@ func (g *Gate) numbersLocked() numbers {
 func (n numbers) event(g *Gate, kind EventKind, call *Call) Event {
 	return Event{
 		Kind: kind, Gate: g.name, Call: *call, DryRun: n.dryRun,
-		InFlight: n.inFlight, Waiting: n.waiting, Limit: n.limit,
+		InFlight: n.inFlight, Waiting: n.waiting, Limit: n.limit, keyHasher: g.set().keyHasher,
 	}
 }
 

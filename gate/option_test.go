@@ -45,6 +45,7 @@ func TestBadValuesAreErrorsThatNameTheOptionAndTheValue(t *testing.T) {
 		{gate.WithKeyShare(1.5), "WithKeyShare: want a share above 0 and at most 1, got 1.5"},
 		{gate.WithKeyShare(math.NaN()), "WithKeyShare: want a share above 0 and at most 1, got NaN"},
 		{gate.WithKeylessExempt(), "WithKeylessExempt: want WithKeyLimit or WithKeyShare with it, got neither"},
+		{gate.WithKeySecret([]byte("too short")), "WithKeySecret: want at least 16 bytes, got 9"},
 		{gate.WithMaxHold(0), "WithMaxHold: want a time above 0, got 0s"},
 		{gate.WithMaxHold(-time.Minute), "WithMaxHold: want a time above 0, got -1m0s"},
 		{gate.WithCost(nil), "WithCost: want a function, got nil"},

@@ -24,6 +24,7 @@ type settings struct {
 	keyLimit      int64
 	keyShare      float64
 	keylessExempt bool
+	keyHasher     *keyHasher // nil: that of the process
 	maxHold       time.Duration
 	cost          func(Call) int64
 }

@@ -34,7 +34,8 @@ type Snapshot struct {
 // Holder is a lease that has not been released.
 type Holder struct {
 	Call Call `json:"-"`
-	// Route, RequestID, RemoteIP and Key are those of the Call.
+	// Route, RequestID, RemoteIP and Key are those of the Call. In JSON the key is
+	// hashed; see [WithKeySecret].
 	Route     string   `json:"route"`
 	RequestID string   `json:"request_id"`
 	RemoteIP  string   `json:"remote_ip"`
@@ -49,6 +50,8 @@ type Holder struct {
 	// Passing marks a call that a dry run let through although the gate was
 	// full.
 	Passing bool `json:"passing,omitempty"`
+
+	keyHasher *keyHasher
 }
 
 // heldBy is a holder together with what is needed to complete it without the
@@ -95,6 +98,7 @@ func (g *Gate) holdersLocked(now int64) []heldBy {
 			Holder: Holder{
 				Call: s.call, Key: s.call.Key, Priority: s.call.Priority, Cost: s.cost,
 				Age: time.Duration(max(now-s.since, 0)), Passing: s.state != slotHolding,
+				keyHasher: g.set().keyHasher,
 			},
 			serial: s.serial, ctx: s.ctx,
 		})

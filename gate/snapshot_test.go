@@ -40,7 +40,8 @@ func TestSnapshotAsJSON(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wantGolden(t, "testdata/snapshot_empty.json", newNamed(t, "empty", 16).Snapshot())
 
-		g := newNamed(t, "orders-db", 4, gate.WithKeyLimit(3), gate.WithKeylessExempt(), gate.WithMaxWaiting(3), gate.WithMaxHold(time.Hour),
+		g := newNamed(t, "orders-db", 4, gate.WithKeyLimit(3), gate.WithKeylessExempt(), gate.WithKeySecret([]byte("a secret of the fleet")),
+			gate.WithMaxWaiting(3), gate.WithMaxHold(time.Hour),
 			gate.WithMaxWait(50*time.Millisecond), gate.WithReserve(gate.Critical, 1))
 		one := acquire(t, g, gate.Call{Route: "/orders.v1.OrderService/ListOpen", RequestID: "1", RemoteIP: "192.0.2.1", Key: "ann", Cost: 2})
 		advance(time.Second)

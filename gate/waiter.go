@@ -9,7 +9,8 @@ import (
 // has been let through, and only its slot waits.
 type Waiter struct {
 	Call Call `json:"-"`
-	// Route, RequestID, RemoteIP and Key are those of the Call.
+	// Route, RequestID, RemoteIP and Key are those of the Call. In JSON the key is
+	// hashed; see [WithKeySecret].
 	Route     string   `json:"route"`
 	RequestID string   `json:"request_id"`
 	RemoteIP  string   `json:"remote_ip"`
@@ -22,6 +23,8 @@ type Waiter struct {
 	SelfWait bool `json:"self_wait,omitempty"`
 	// Waited is how long the call has been waiting.
 	Waited time.Duration `json:"waited_ns"`
+
+	keyHasher *keyHasher
 }
 
 // Waiters lists the calls that wait, the next to be served first. It holds the
@@ -51,6 +54,7 @@ func (g *Gate) Waiters() []Waiter {
 		waiters[i] = Waiter{
 			Call: call, Route: call.Route, RequestID: call.RequestID, RemoteIP: call.RemoteIP, Key: call.Key,
 			Priority: call.Priority, Cost: w.want, SelfWait: w.self, Waited: time.Duration(max(now-w.since, 0)),
+			keyHasher: g.set().keyHasher,
 		}
 	}
 	return waiters

@@ -44,10 +44,10 @@ type holder struct {
 	Passing   bool   `json:"passing,omitempty"`
 }
 
-func newHolder(h *gate.Holder) holder {
+func (w *watch) newHolder(h *gate.Holder) holder {
 	return holder{
 		Route: clean.String(h.Route), RequestID: clean.String(h.RequestID),
-		RemoteIP: clean.String(h.RemoteIP), Key: clean.String(h.Key),
+		RemoteIP: clean.String(h.RemoteIP), Key: w.shown(h.Key, h.KeyHash),
 		Priority: h.Priority.String(), Cost: h.Cost, AgeMs: h.Age.Milliseconds(), Passing: h.Passing,
 	}
 }
@@ -139,7 +139,7 @@ func (h *hub) closeUpMessageLocked(w *watch, now time.Time, full bool) []byte {
 	}
 	m.History = g.history.append(nil, now, back)
 	for i := range s.Holders[:min(len(s.Holders), maxHolders)] {
-		m.Holders = append(m.Holders, newHolder(&s.Holders[i]))
+		m.Holders = append(m.Holders, w.newHolder(&s.Holders[i]))
 	}
 	w.mu.Lock()
 	m.Minutes = w.hour.list(now, minutesBack)

@@ -9,7 +9,7 @@
 // page, and at the page's own address for clients that accept application/json.
 //
 // The handler does not authenticate anybody, and it shows routes, request ids,
-// addresses and keys of calls. Mount it where only operators can reach it, and
+// addresses of calls, and hashes of their keys. Mount it where only operators can reach it, and
 // outside of any gate: then it answers when the gates do not.
 //
 // # What it costs

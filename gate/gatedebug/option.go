@@ -28,6 +28,7 @@ type config struct {
 	maxViewers int
 	traceID    func(context.Context) string // may be nil
 	control    bool
+	rawKeys    bool
 }
 
 // newConfig applies options to the defaults. The error names everything that is
@@ -108,6 +109,15 @@ func WithInterval(d time.Duration) Option {
 			return fmt.Errorf("WithInterval: want 100ms or more, got %s", d)
 		}
 		c.interval = d
+		return nil
+	})
+}
+
+// WithRawKeys shows the keys of calls as they are. By default they are hashed, since
+// a key may be a credential; see [gate.WithKeySecret].
+func WithRawKeys() Option {
+	return optionFunc(func(c *config) error {
+		c.rawKeys = true
 		return nil
 	})
 }

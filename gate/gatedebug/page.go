@@ -59,7 +59,7 @@ func newPage(gates []*gate.Gate, opts ...Option) *page {
 	}}
 	keep := min(max(maxRejections/max(len(gates), 1), minRejections), maxRejectionsEach)
 	for i, g := range gates {
-		w := attach(g, i, keep, c.traceID)
+		w := attach(g, i, keep, c)
 		p.hub.watches = append(p.hub.watches, w)
 		p.hub.byName[g.Name()] = w
 	}

@@ -40,22 +40,30 @@ type rejection struct {
 	SelfWait     bool    `json:"self_wait,omitempty"` // its own context holds the gate
 }
 
-func newRejection(ctx context.Context, e *gate.Event, now time.Time, traceID func(context.Context) string) rejection {
+func (w *watch) newRejection(ctx context.Context, e *gate.Event, now time.Time) rejection {
 	call := e.Call.Resolved(ctx)
 	r := rejection{
 		Time:     now.UnixMilli(),
 		Decision: e.Decision.String(), Reason: e.Reason.String(),
-		Route: kept(call.Route), RequestID: kept(call.RequestID), RemoteIP: kept(call.RemoteIP), Key: kept(call.Key),
-		Priority: call.Priority.String(),
+		Route: kept(call.Route), RequestID: kept(call.RequestID), RemoteIP: kept(call.RemoteIP),
+		Key: strings.Clone(w.shown(call.Key, e.KeyHash)), Priority: call.Priority.String(),
 		WaitedMs: ms(e.Waited), InFlight: e.InFlight, Limit: e.Limit, DryRun: e.DryRun, SelfWait: e.SelfWait,
 	}
 	if e.Rejection != nil {
 		r.RetryDelayMs = e.Rejection.RetryDelay.Milliseconds()
 	}
-	if traceID != nil {
+	if traceID := w.config.traceID; traceID != nil {
 		r.TraceID = kept(traceID(ctx))
 	}
 	return r
+}
+
+// shown returns a key as the page shows it.
+func (w *watch) shown(key string, hash func() string) string {
+	if w.config.rawKeys {
+		return clean.String(key)
+	}
+	return hash()
 }
 
 // kept returns a clean copy of s, which may be a part of something large.

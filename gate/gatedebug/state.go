@@ -26,17 +26,25 @@ type state struct {
 // gateState is a gate in state.json: its snapshot, and what the page knows in
 // addition.
 type gateState struct {
-	gate.Snapshot // with at most the requested number of Holders
+	gate.Snapshot
 
 	State    string  `json:"state"`
 	Pressure float64 `json:"pressure"`
 	// Since is when the gate's trouble began.
 	Since        *time.Time    `json:"since,omitempty"`
 	HoldersTotal int           `json:"holders_total"`
-	Waiters      []gate.Waiter `json:"waiters"` // at most as many as Holders
+	Holders      []shownHolder `json:"holders"` // at most the requested number, instead of the Snapshot's
+	Waiters      []shownWaiter `json:"waiters"` // at most as many as Holders
 	Rejections   []rejection   `json:"last_rejections"`
 	Minutes      []minute      `json:"last_hour"` // only minutes with calls that did not pass at once
 }
+
+// shownHolder and shownWaiter have keys that can be shown. Unlike a [gate.Holder] or
+// [gate.Waiter] they do not hash them in JSON.
+type (
+	shownHolder gate.Holder
+	shownWaiter gate.Waiter
+)
 
 // fieldError says which field of a request is bad.
 type fieldError struct {
@@ -107,22 +115,27 @@ func (p *page) serveState(w http.ResponseWriter, r *http.Request) {
 // state returns the state of the gate, with at most the given number of holders
 // and of waiters.
 func (w *watch) state(now time.Time, holders int) gateState {
-	s := gateState{Snapshot: w.gate.Snapshot(), Waiters: w.gate.Waiters()}
+	s := gateState{Snapshot: w.gate.Snapshot()}
 	st := w.status(now, &s.Snapshot, pace{})
 	s.State, s.Pressure = st.State, st.Pressure
 	if !st.Since.IsZero() {
 		s.Since = &st.Since
 	}
-	s.HoldersTotal = len(s.Holders)
-	s.Holders = s.Holders[:min(len(s.Holders), holders)]
-	s.Waiters = s.Waiters[:min(len(s.Waiters), holders)]
+	all, waiters := s.Snapshot.Holders, w.gate.Waiters()
+	s.HoldersTotal = len(all)
+	s.Holders = make([]shownHolder, min(len(all), holders))
+	s.Waiters = make([]shownWaiter, min(len(waiters), holders))
 	for i := range s.Holders {
-		h := &s.Holders[i]
-		cleanAll(&h.Route, &h.RequestID, &h.RemoteIP, &h.Key)
+		h := all[i]
+		h.Key = w.shown(h.Key, h.KeyHash)
+		cleanAll(&h.Route, &h.RequestID, &h.RemoteIP)
+		s.Holders[i] = shownHolder(h)
 	}
 	for i := range s.Waiters {
-		h := &s.Waiters[i]
-		cleanAll(&h.Route, &h.RequestID, &h.RemoteIP, &h.Key)
+		h := waiters[i]
+		h.Key = w.shown(h.Key, h.KeyHash)
+		cleanAll(&h.Route, &h.RequestID, &h.RemoteIP)
+		s.Waiters[i] = shownWaiter(h)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 
 func TestStateSaysAllThatThePageDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db := mustGate(t, "orders-db", 1, gate.WithMaxWaiting(1))
+		db := mustGate(t, "orders-db", 1, gate.WithMaxWaiting(1), gate.WithKeySecret([]byte("a secret of the fleet")))
 		h := Handler(db, WithTraceID(func(context.Context) string { return "trace-1" }))
 		hold(t, db, gate.Call{Route: "/report", RequestID: "r1", RemoteIP: "10.0.0.1", Key: "acme"})
 		time.Sleep(41 * time.Second)
@@ -31,7 +31,7 @@ func TestStateSaysAllThatThePageDoes(t *testing.T) {
 			"draining":false,"dry_run":false,"keys":0,"observer_panics":0,
 			"totals":{"accepted":1,"rejected_busy":1,"rejected_timeout":0,"abandoned":0,"by_reason":{"queue_full":1}},
 			"state":"refusing","pressure":2,"since":"2000-01-01T00:00:41.01Z",
-			"holders_total":1,"holders":[{"route":"/report","request_id":"r1","remote_ip":"10.0.0.1","key":"acme","priority":"normal","cost":1,"age_ns":41010000000}],
+			"holders_total":1,"holders":[{"route":"/report","request_id":"r1","remote_ip":"10.0.0.1","key":"b78186d304ea9c2bebf741602542df51","priority":"normal","cost":1,"age_ns":41010000000}],
 			"waiters":[{"route":"/list","request_id":"r2","remote_ip":"","priority":"normal","cost":1,"waited_ns":10000000}],
 			"last_rejections":[{"seq":1,"t":946684841010,"decision":"rejected_busy","reason":"queue_full","route":"/create","request_id":"r3",
 				"trace_id":"trace-1","priority":"normal","waited_ms":0,"in_flight":1,"limit":1}],
@@ -95,7 +95,7 @@ func TestStringsOfClientsAreHarmless(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const evil = "</script><img src=x onerror=alert(1)>&\u2028\u202e\r\n\ndata: x\x00"
 		db := mustGate(t, evil[:20], 1, gate.WithMaxWaiting(0))
-		p := newPage([]*gate.Gate{db}, WithTraceID(func(context.Context) string { return evil }))
+		p := newPage([]*gate.Gate{db}, WithTraceID(func(context.Context) string { return evil }), WithRawKeys())
 		long := strings.Repeat("<", 100_000)
 		hold(t, db, gate.Call{Route: evil, RequestID: evil, RemoteIP: evil, Key: evil + long})
 		refuse(t, db, gate.Call{Route: evil, RequestID: evil + long, RemoteIP: evil, Key: evil})

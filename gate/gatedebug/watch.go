@@ -12,10 +12,10 @@ import (
 // watch is the observer of one gate. It receives all events while a viewer has the
 // gate open, and otherwise only those of [gate.ObserveTrouble].
 type watch struct {
-	gate    *gate.Gate
-	index   int // on the page
-	traceID func(context.Context) string
-	open    atomic.Int32 // viewers that have the gate open
+	gate   *gate.Gate
+	index  int // on the page
+	config config
+	open   atomic.Int32 // viewers that have the gate open
 
 	mu         sync.Mutex // guards what follows
 	trouble    trouble
@@ -37,8 +37,8 @@ func (w *waits) add(d time.Duration) {
 
 // attach adds a new watch to the gate's observers. keep is how many rejections the
 // watch keeps.
-func attach(g *gate.Gate, index, keep int, traceID func(context.Context) string) *watch {
-	w := &watch{gate: g, index: index, traceID: traceID, rejections: rejections{keep: keep}}
+func attach(g *gate.Gate, index, keep int, c config) *watch {
+	w := &watch{gate: g, index: index, config: c, rejections: rejections{keep: keep}}
 	w.trouble.long = max(g.Snapshot().MaxWait/longWait, 1) // Snapshot also makes the gate read the clock from now on
 	g.Observe(w)
 	return w
@@ -88,7 +88,7 @@ func (w *watch) OnEvent(ctx context.Context, e gate.Event) {
 // keep adds a rejection to those that are kept. It calls the user's function for
 // the trace id without the lock.
 func (w *watch) keep(ctx context.Context, e *gate.Event, now time.Time) {
-	r := newRejection(ctx, e, now, w.traceID)
+	r := w.newRejection(ctx, e, now)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.rejections.add(r)

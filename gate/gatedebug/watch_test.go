@@ -17,7 +17,7 @@ type rushing struct {
 }
 
 func newRushing(t *testing.T, opts ...gate.Option) rushing {
-	return rushing{t, attach(mustGate(t, "db", 2, opts...), 0, 5, nil)}
+	return rushing{t, attach(mustGate(t, "db", 2, opts...), 0, 5, config{})}
 }
 
 func (r rushing) decide(d gate.Decision, waited time.Duration) {
@@ -177,7 +177,7 @@ func TestRejectionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
 		db := mustGate(t, "db", 1, gate.WithMaxWait(0))
-		w := attach(db, 0, 5, func(context.Context) string { calls++; return fmt.Sprint("trace-", calls) })
+		w := attach(db, 0, 5, config{traceID: func(context.Context) string { calls++; return fmt.Sprint("trace-", calls) }})
 		hold(t, db, gate.Call{})
 		for i := range 1000 {
 			refuse(t, db, gate.Call{RequestID: fmt.Sprint("r", i)})
@@ -218,7 +218,7 @@ func TestTraceIDThatPanicsHarmsNobody(t *testing.T) {
 }
 
 func TestRoutesAreBounded(t *testing.T) {
-	w := attach(mustGate(t, "db", 1), 0, 5, nil)
+	w := attach(mustGate(t, "db", 1), 0, 5, config{})
 	w.open.Add(1)
 	call := func(route string, unknown bool) {
 		w.OnEvent(context.Background(), gate.Event{

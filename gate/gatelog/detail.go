@@ -74,7 +74,7 @@ func (l *Logger) writeDecision(ctx context.Context, r *row, e *gate.Event, why s
 	if e.Rejection != nil {
 		attrs = append(attrs, slog.Int64("retry_delay_ms", e.Rejection.RetryDelay.Milliseconds()))
 	}
-	attrs = appendCaller(attrs, &call)
+	attrs = l.appendCaller(attrs, &call, e)
 	if e.SelfWait {
 		attrs = append(attrs, slog.Bool("self_wait", true))
 	}
@@ -100,17 +100,21 @@ func (l *Logger) writeHeld(ctx context.Context, r *row, e *gate.Event) {
 		slog.Int64("in_flight", e.InFlight),
 		slog.Int64("limit", e.Limit),
 	)
-	l.log.LogAttrs(ctx, l.config.overload, "gate lease held too long", appendCaller(attrs, &call)...)
+	l.log.LogAttrs(ctx, l.config.overload, "gate lease held too long", l.appendCaller(attrs, &call, e)...)
 }
 
-// appendCaller appends the attributes of a call that may be missing or have their
-// default.
-func appendCaller(attrs []slog.Attr, call *gate.Call) []slog.Attr {
+// appendCaller appends the attributes of an event's call that may be missing or have
+// their default.
+func (l *Logger) appendCaller(attrs []slog.Attr, call *gate.Call, e *gate.Event) []slog.Attr {
 	if call.RemoteIP != "" {
 		attrs = append(attrs, slog.String("remote_ip", clean.String(call.RemoteIP)))
 	}
-	if call.Key != "" {
+	switch {
+	case call.Key == "":
+	case l.config.rawKeys:
 		attrs = append(attrs, slog.String("key", clean.String(call.Key)))
+	default:
+		attrs = append(attrs, slog.String("key", e.KeyHash()))
 	}
 	if call.Priority != gate.Normal {
 		attrs = append(attrs, slog.String("priority", call.Priority.String()))

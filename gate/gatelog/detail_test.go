@@ -54,7 +54,7 @@ func TestSampleIsEveryNthCallOfARoute(t *testing.T) {
 func TestDetailSaysAllThatIsKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out lines
-		log := out.logger(gatelog.WithSampleRate(1))
+		log := out.logger(gatelog.WithSampleRate(1), gatelog.WithRawKeys())
 		send(log, 1, accepted("/a"))
 		e := rejected("/a")
 		e.Waited = 12345 * time.Microsecond
@@ -69,6 +69,30 @@ func TestDetailSaysAllThatIsKnown(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	})
+}
+
+func TestKeysAreWrittenAsHashes(t *testing.T) {
+	const secret = "sk-live-SECRET"
+	synctest.Test(t, func(t *testing.T) {
+		var out lines
+		log := out.logger(gatelog.WithSampleRate(1))
+		e := accepted("/a")
+		e.Call.Key = secret
+		held := e
+		held.Kind = gate.EventMaxHold
+		send(log, 1, e)
+		send(log, 1, held)
+		log.Close()
+		got := out.take()
+		if n := strings.Count(strings.Join(got, "\n"), " key="+e.KeyHash()); n != 2 {
+			t.Errorf("the hash of the key is in %d lines, want 2:\n%s", n, strings.Join(got, "\n"))
+		}
+		for _, line := range got {
+			if strings.Contains(line, secret) {
+				t.Errorf("the key is in the log: %s", line)
+			}
 		}
 	})
 }

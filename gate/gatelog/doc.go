@@ -33,6 +33,7 @@
 // enforced rejection or a lease held too long have the level Warn, all others
 // have Info; see [WithLevels].
 //
-// Strings that clients choose are cut to 256 bytes, and characters that cannot
+// The key of a call is written as a hash, since it may be a credential: see
+// [gate.WithKeySecret] and [WithRawKeys]. Other strings that clients choose are cut to 256 bytes, and characters that cannot
 // be printed are replaced.
 package gatelog

@@ -36,6 +36,7 @@ type config struct {
 	maxRoutes  int
 	calm       slog.Level
 	overload   slog.Level
+	rawKeys    bool
 }
 
 // sampleOne is the sum at which a route's next call is sampled: each call adds a
@@ -152,6 +153,15 @@ func WithMaxRoutes(n int) Option {
 func WithLevels(calm, overload slog.Level) Option {
 	return optionFunc(func(c *config) error {
 		c.calm, c.overload = calm, overload
+		return nil
+	})
+}
+
+// WithRawKeys writes the keys of calls as they are. By default they are hashed, since
+// a key may be a credential; see [gate.WithKeySecret].
+func WithRawKeys() Option {
+	return optionFunc(func(c *config) error {
+		c.rawKeys = true
 		return nil
 	})
 }
