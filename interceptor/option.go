@@ -5,6 +5,17 @@
 //
 // By default clients cannot influence how a gate treats them, and they learn
 // nothing about the gates.
+//
+// # Keys
+//
+// A gate with [gate.WithKeyLimit] needs to know which client a call counts for. One of
+// [WithKeyFromRemoteIP], [WithKeyFromHeader] and [WithKeyFunc] finds the key of a call.
+// A constructor panics if it gets two of them, or one with gates that use no keys.
+//
+// A key of up to 128 characters of printable ASCII is used as it is. Any other key is
+// replaced by "§" and the first 32 hexadecimal digits of its SHA-256, so that no two
+// clients have the same key. An empty key is none: all calls without a key are one
+// client, unless the gate has [gate.WithKeylessExempt].
 package interceptor
 
 import (
@@ -16,7 +27,6 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/interceptor/internal/host"
 	"github.com/rpcgate/rpcgate/interceptor/internal/mistake"
 )
@@ -30,46 +40,6 @@ type Option interface{ host.Option }
 type Metadata interface {
 	// Get returns the first value of a key, whatever its case, or "".
 	Get(key string) string
-}
-
-// WithKeyFromRemoteIP uses the caller's address as the key of its calls, so that
-// [gate.WithKeyLimit] limits each address. Behind a proxy it needs
-// [WithTrustedProxies]. By default calls have no key.
-func WithKeyFromRemoteIP() Option {
-	return host.OptionFunc(func(c *host.Config) error {
-		c.Key = func(ctx context.Context, call gate.Call, _ host.Metadata) string {
-			return call.Resolved(ctx).RemoteIP
-		}
-		return nil
-	})
-}
-
-// WithKeyFromHeader uses the value of a header as the key of a call, cut to 128
-// characters of printable ASCII. Only use a header that clients cannot set, such as
-// one that a proxy overwrites: a client that can set it gets unlimited keys. By
-// default calls have no key.
-func WithKeyFromHeader(name string) Option {
-	return host.OptionFunc(func(c *host.Config) error {
-		if name == "" {
-			return noHeader("WithKeyFromHeader")
-		}
-		c.Key = func(_ context.Context, _ gate.Call, md host.Metadata) string { return md.Get(name) }
-		return nil
-	})
-}
-
-// WithKeyFunc finds the key of a call with f, for instance in the context, where an
-// authentication interceptor further out has put it. The key is cut to 128
-// characters of printable ASCII. A call with an empty key is not limited by key. f
-// must be safe for concurrent use.
-func WithKeyFunc(f func(ctx context.Context, call gate.Call, md Metadata) string) Option {
-	return host.OptionFunc(func(c *host.Config) error {
-		if f == nil {
-			return mistake.Nil("WithKeyFunc", "a function")
-		}
-		c.Key = func(ctx context.Context, call gate.Call, md host.Metadata) string { return f(ctx, call, md) }
-		return nil
-	})
 }
 
 // WithPriorityFromHeader lets clients set the priority of a call in a header, as
@@ -107,12 +77,16 @@ func WithTrustedProxies(proxies ...string) Option {
 // parsePrefix parses an address or a prefix.
 func parsePrefix(s string) (netip.Prefix, error) {
 	if prefix, err := netip.ParsePrefix(s); err == nil {
+		if addr := prefix.Addr(); addr.Is4In6() && prefix.Bits() >= 96 {
+			prefix = netip.PrefixFrom(addr.Unmap(), prefix.Bits()-96)
+		}
 		return prefix.Masked(), nil
 	}
 	addr, err := netip.ParseAddr(s)
 	if err != nil {
 		return netip.Prefix{}, err
 	}
+	addr = addr.Unmap()
 	return netip.PrefixFrom(addr, addr.BitLen()), nil
 }
 

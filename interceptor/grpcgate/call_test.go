@@ -40,12 +40,12 @@ func TestCallersAddressIsFoundOnEveryTransport(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var calls []gate.Call
-			g := newGate(t, "db", decisions(&calls))
+			g := newGate(t, "db", decisions(&calls), gate.WithKeyLimit(1))
 			ctx := metadata.NewIncomingContext(t.Context(), test.md)
 			if test.addr != nil {
 				ctx = peer.NewContext(ctx, &peer.Peer{Addr: test.addr})
 			}
-			intercept := grpcgate.UnaryServerInterceptor(g, append(test.options, interceptor.WithKeyFromRemoteIP())...)
+			intercept := grpcgate.UnaryServerInterceptor(g, append(test.options, interceptor.WithKeyFromRemoteIPPrefix(32, 128))...)
 			_, err := intercept(ctx, nil, &grpc.UnaryServerInfo{FullMethod: "/a.B/C"},
 				func(context.Context, any) (any, error) { return nil, nil })
 			if err != nil || len(calls) != 1 {

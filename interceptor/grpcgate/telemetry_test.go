@@ -148,7 +148,7 @@ func TestOptionsSeeTheContextOfTheCall(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		type tenant struct{}
 		var calls []gate.Call
-		g := newGate(t, "db", decisions(&calls))
+		g := newGate(t, "db", decisions(&calls), gate.WithKeyLimit(1))
 		authenticate := grpc.ChainUnaryInterceptor(func(
 			ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler,
 		) (any, error) {

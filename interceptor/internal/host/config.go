@@ -10,7 +10,6 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/interceptor/internal/mistake"
 )
 
@@ -37,7 +36,8 @@ type multiMetadata interface {
 // Config has what the options set.
 type Config struct {
 	// Key finds the key of a call. If it is nil, calls have none.
-	Key func(ctx context.Context, call gate.Call, md Metadata) string
+	Key       KeyFunc
+	keyOption string // the option that has set it; see SetKey
 	// PriorityHeader is the header in which clients set the priority. If it is
 	// empty, they cannot.
 	PriorityHeader string

@@ -30,7 +30,7 @@ func (h *Host) describeCaller(ctx context.Context, call *gate.Call, md Metadata)
 		call.Priority = parsePriority(md.Get(h.PriorityHeader))
 	}
 	if h.Key != nil {
-		call.Key = Clean(h.Key(ctx, *call, md), maxKey)
+		call.Key = usableKey(h.Key(ctx, *call, md))
 	}
 }
 
@@ -53,15 +53,13 @@ func Clean(s string, maxLen int) string {
 	if cut {
 		s = s[:maxLen]
 	}
-	for i := range len(s) {
-		if !printable(s[i]) {
-			return strings.Map(func(r rune) rune {
-				if r < 0x80 && printable(byte(r)) {
-					return r
-				}
-				return -1
-			}, s)
-		}
+	if !isPrintable(s) {
+		return strings.Map(func(r rune) rune {
+			if r < 0x80 && printable(byte(r)) {
+				return r
+			}
+			return -1
+		}, s)
 	}
 	if cut {
 		return strings.Clone(s)
@@ -78,6 +76,15 @@ func Own(s string, whole int) string {
 		return s
 	}
 	return strings.Clone(s)
+}
+
+func isPrintable(s string) bool {
+	for i := range len(s) {
+		if !printable(s[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 func printable(b byte) bool { return b >= ' ' && b < 0x7f }

@@ -142,15 +142,6 @@ func TestPriorityComesFromTheHeaderThatWasNamed(t *testing.T) {
 	}
 }
 
-func TestKeysAreCleanedWhereverTheyComeFrom(t *testing.T) {
-	h := hostWith(Config{Key: func(context.Context, gate.Call, Metadata) string {
-		return strings.Repeat("ä\n", 10) + strings.Repeat("k", 500)
-	}})
-	if got := described(t, h, gate.Call{}, http.Header{}, nil).Key; got != strings.Repeat("k", 98) {
-		t.Errorf("key %q (%d), want the printable ones of the first 128 bytes", got, len(got))
-	}
-}
-
 func TestCostAndSizeComeFromTheRequestIfItWasRead(t *testing.T) {
 	h := hostWith(Config{
 		Cost: func(_ context.Context, route string, request any) int64 {

@@ -39,7 +39,11 @@ func Must[O Option](pkg string, a gate.Admitter, opts []O) *Host {
 // joined.
 func New[O Option](a gate.Admitter, opts []O) (*Host, error) {
 	c, err := newConfig(opts)
-	if err := errors.Join(checkAdmitter(a), err); err != nil {
+	bad := checkAdmitter(a)
+	if bad == nil {
+		bad = c.checkKeys(a)
+	}
+	if err := errors.Join(bad, err); err != nil {
 		return nil, err
 	}
 	h := &Host{Config: c, admitter: a, exempts: gate.ExemptByDefault, streamMode: holdStream}
