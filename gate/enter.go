@@ -56,8 +56,11 @@ func enterWithin(ctx context.Context, outer *leaseContext, a Admitter, call *Cal
 		return Lease{}, nil
 	}
 	needed, own := gatesOf(a, call.Route)
-	if !own {
+	switch {
+	case !own:
 		return a.Acquire(ctx, *call)
+	case len(needed) == 0: // an exempt route, which need not have a rule
+		return Lease{}, nil
 	}
 	if p, ok := a.(*Policy); ok {
 		p.lookup(call.Route).apply(call)
