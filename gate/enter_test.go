@@ -2,6 +2,7 @@ package gate_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -120,6 +121,31 @@ func TestMessagesOfAStreamCoverTheirRouteOnly(t *testing.T) {
 	wantEqual(t, "the stream's route", gate.Covers(ctx, policy, "/stream"), true)
 	wantEqual(t, "another one", gate.Covers(ctx, policy, "/other"), false)
 	wantEqual(t, "another Admitter", gate.Covers(ctx, newGate(t, 1), "/stream"), false)
+}
+
+// TestAReleasedLeaseIsAskedWhileItsSlotIsInUse has handlers that go on with the context of a call that is over. It is for
+// the race detector, too: the slot of their lease is another call's.
+func TestAReleasedLeaseIsAskedWhileItsSlotIsInUse(t *testing.T) {
+	chain := gate.Chain(newNamed(t, "narrow", 8), newNamed(t, "wide", 9))
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 500 {
+				call := gate.Call{Route: "/r"}
+				lease, err := chain.Acquire(t.Context(), call)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				ctx := gate.NewContext(t.Context(), lease, chain, &call)
+				lease.Release()
+				if gate.Covers(ctx, chain, "/r") {
+					t.Error("a lease that was released covers a call")
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 func TestAnUnknownAdmitterCoversWhatItAdmitted(t *testing.T) {

@@ -61,14 +61,23 @@ func (l Lease) DryRun() bool { return l.outcome&outcomeDryRun != 0 }
 func (l Lease) gates(f func(*Gate) bool) {
 	for l.slot != nil {
 		s := l.slot
-		s.gate.mu.Lock()
-		held, outer := s.serial == l.serial, s.outer
-		s.gate.mu.Unlock()
+		outer, held := s.heldWithin(l.serial)
 		if !held || !f(s.gate) {
 			return
 		}
 		l = outer
 	}
+}
+
+// heldWithin returns the lease on the gate in front, if the lease with the given serial
+// is still held.
+func (s *slot) heldWithin(serial uint64) (outer Lease, held bool) {
+	s.gate.mu.Lock()
+	defer s.gate.mu.Unlock()
+	if s.serial != serial {
+		return Lease{}, false
+	}
+	return s.outer, true
 }
 
 // gateOfChain returns a gate of the chain that the lease with the given serial was

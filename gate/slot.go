@@ -48,8 +48,9 @@ type slot struct {
 	waited  time.Duration // until it was admitted
 
 	// outer is the lease on the gate in front of this one in a chain, which is
-	// given back after this one. Only the goroutine that acquires writes it and
-	// chain, before the lease on this slot is known to anybody.
+	// given back after this one. The goroutine that acquires writes it and chain
+	// without the lock, before the lease on this slot is known to anybody. Other
+	// code may read them only if it knows the serial of the lease.
 	outer Lease
 	chain *chain
 
