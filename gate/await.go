@@ -205,6 +205,6 @@ func (g *Gate) dispatchLocked() {
 		s.ready <- struct{}{}
 	}
 	if g.draining && g.emptyLocked() {
-		g.endDrainLocked()
+		g.endDrainLocked(nil)
 	}
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // drain is what a gate keeps about being drained.
 type drain struct {
-	begun chan struct{} // closed while the gate drains; made when it is asked for
-	ended chan struct{} // closed when a draining gate is empty or reopened
+	begun   chan struct{} // closed while the gate drains; made when it is asked for
+	era     era           // that begun was made in
+	callers []chan error  // each has room for the result of a call of Drain that waits
 }
 
 // Drain makes the gate reject all newcomers, with [ReasonDraining], and returns when
@@ -20,35 +22,30 @@ type drain struct {
 // [ErrReopened]; after the end of ctx the gate stays closed. In a dry run the
 // rejections are only reported. It may be called several times.
 func (g *Gate) Drain(ctx context.Context) error {
+	now := g.moment()
 	g.mu.Lock()
 	if !g.draining {
 		g.draining = true
-		if g.drain.begun != nil {
-			close(g.drain.begun)
-		}
+		g.tellHoldersLocked(now.era)
 		g.resizeLocked()
 	}
 	if g.emptyLocked() {
 		g.mu.Unlock()
 		return nil
 	}
-	if g.drain.ended == nil {
-		g.drain.ended = make(chan struct{})
-	}
-	ended := g.drain.ended
+	result := make(chan error, 1)
+	g.drain.callers = append(g.drain.callers, result)
 	g.mu.Unlock()
 
 	select {
-	case <-ended:
+	case err := <-result:
+		return err
 	case <-ctx.Done():
-		return ctx.Err()
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.draining {
-		return ErrReopened
-	}
-	return nil
+	g.drain.callers = slices.DeleteFunc(g.drain.callers, func(c chan error) bool { return c == result })
+	return ctx.Err()
 }
 
 // ErrReopened is what [Gate.Drain] returns if [Gate.Reopen] undoes it.
@@ -64,7 +61,7 @@ func (g *Gate) Reopen() error {
 	}
 	g.draining = false
 	g.drain.begun = nil
-	g.endDrainLocked()
+	g.endDrainLocked(ErrReopened)
 	g.resizeLocked()
 	return nil
 }
@@ -78,24 +75,35 @@ func (l Lease) Draining() <-chan struct{} {
 		return nil
 	}
 	g := l.slot.gate
+	now := g.moment()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.drain.begun == nil {
-		g.drain.begun = make(chan struct{})
+	if d := &g.drain; d.begun == nil || d.era != now.era {
+		d.begun, d.era = make(chan struct{}), now.era
 		if g.draining {
-			close(g.drain.begun)
+			close(d.begun)
 		}
 	}
 	return g.drain.begun
 }
 
+// tellHoldersLocked tells the holders that asked for it of a drain. Those of another era
+// are gone.
+func (g *Gate) tellHoldersLocked(now era) {
+	if d := &g.drain; d.begun != nil && d.era == now {
+		close(d.begun)
+	} else {
+		d.begun = nil
+	}
+}
+
 // emptyLocked reports whether no call is in flight and none waits.
 func (g *Gate) emptyLocked() bool { return g.inFlight+g.passing == 0 && g.queue.total == 0 }
 
-// endDrainLocked lets calls of Drain return.
-func (g *Gate) endDrainLocked() {
-	if g.drain.ended != nil {
-		close(g.drain.ended)
-		g.drain.ended = nil
+// endDrainLocked lets calls of Drain return with err.
+func (g *Gate) endDrainLocked(err error) {
+	for _, result := range g.drain.callers {
+		result <- err
 	}
+	g.drain.callers = nil
 }

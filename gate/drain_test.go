@@ -132,6 +132,25 @@ func TestReopenUndoesADrain(t *testing.T) {
 	})
 }
 
+// TestADrainThatIsReopenedAndBegunAgainEndsAsReopened has a drain begin before the call of the one before has woken.
+func TestADrainThatIsReopenedAndBegunAgainEndsAsReopened(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t, 1)
+		lease := acquire(t, g, gate.Call{})
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		for range 20 {
+			done := drain(t.Context(), g)
+			if err := g.Reopen(); err != nil {
+				t.Fatal(err)
+			}
+			wantEqual(t, "Drain with a context that has ended", g.Drain(ended), context.Canceled)
+			wantDrained(t, done, gate.ErrReopened)
+		}
+		lease.Release()
+	})
+}
+
 func TestHoldersLearnOfADrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		narrow, wide := newNamed(t, "narrow", 1), newNamed(t, "wide", 2)

@@ -113,3 +113,31 @@ func TestAHoldThatIsTooLongIsToldInEachEra(t *testing.T) {
 		}
 	})
 }
+
+// TestDrainsKeepNoChannelOfAnotherEra has a channel of Lease.Draining that nobody waits for any more, and a Drain that has
+// given up, in the era before.
+func TestDrainsKeepNoChannelOfAnotherEra(t *testing.T) {
+	asked, drained := newNamed(t, "asked", 1), newNamed(t, "drained", 1)
+	var held gate.Lease
+	eras(t, func(t *testing.T) {
+		lease := acquire(t, asked, gate.Call{})
+		select {
+		case <-lease.Draining():
+			t.Error("the gate drains")
+		case <-time.After(time.Millisecond):
+		}
+		lease.Release()
+
+		held.Release() // the drain of the era before ends
+		_ = drained.Reopen()
+		held = acquire(t, drained, gate.Call{})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		wantEqual(t, "Drain", drained.Drain(ctx), context.DeadlineExceeded)
+		<-held.Draining()
+	})
+	held.Release()
+	synctest.Test(t, func(t *testing.T) {
+		wantEqual(t, "Drain of a gate that was asked in another era", asked.Drain(t.Context()), nil)
+	})
+}
