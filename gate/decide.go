@@ -69,11 +69,14 @@ func (g *Gate) judgeByRoomLocked(key string, level int, want int64, w wait) (ver
 	case !g.queue.waitsAtOrAbove(level) && g.fitsLocked(level, want):
 		return admitted, 0
 	}
-	maxWait, most := g.set().maxWait, g.maxWaitingLocked()
-	switch {
+	switch maxWait := g.set().maxWait; {
 	case maxWait > 0 && w.most <= 0 && w.spent > 0: // at the gates before this one
 		return rejected, ReasonWaitTimeout
-	case maxWait <= 0 || w.most <= 0 || most == 0:
+	case maxWait <= 0 || w.most <= 0:
+		return rejected, ReasonLimit
+	}
+	switch most := g.maxWaitingLocked(); {
+	case most == 0:
 		return rejected, ReasonLimit
 	case g.queue.total >= most && g.queue.lastBelow(level) == nil:
 		return rejected, ReasonQueueFull
