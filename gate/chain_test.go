@@ -187,6 +187,35 @@ func TestLeaseOfAChainSaysTheWholeWaitAndWhoKeptItLongest(t *testing.T) {
 	}
 }
 
+func TestLeaseOfAChainKnowsTheLongestOfThreeWaits(t *testing.T) {
+	for _, test := range []struct {
+		waits   [3]time.Duration
+		longest int
+	}{
+		{[3]time.Duration{30, 10, 20}, 0}, {[3]time.Duration{10, 30, 20}, 1}, {[3]time.Duration{20, 10, 30}, 2},
+		{[3]time.Duration{30, 0, 20}, 0}, {[3]time.Duration{20, 20, 20}, 0}, {[3]time.Duration{0, 20, 20}, 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			gates := []*gate.Gate{newNamed(t, "a", 1), newNamed(t, "b", 2), newNamed(t, "c", 3)}
+			var holders [3]gate.Lease
+			for i, g := range gates {
+				if test.waits[i] > 0 {
+					holders[i] = acquire(t, g, gate.Call{Cost: g.Limit()})
+				}
+			}
+			waiter := start(t.Context(), gate.Chain(gates...), gate.Call{})
+			for i, holder := range holders {
+				advance(test.waits[i] * time.Millisecond)
+				holder.Release()
+			}
+			lease := waiter.admitted(t)
+			wantEqual(t, "waited", lease.Waited(), (test.waits[0]+test.waits[1]+test.waits[2])*time.Millisecond)
+			wantEqual(t, "gate that kept it longest", lease.Gate().Name(), gates[test.longest].Name())
+			lease.Release()
+		})
+	}
+}
+
 func TestDeadlineShareIsOfTheWholeChain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		narrow, wide := newNamed(t, "narrow", 1), newNamed(t, "wide", 2)

@@ -109,7 +109,7 @@ func (g *Gate) maxWaitingLocked() int {
 // taken so many units.
 func defaultMaxWaiting(limit, units int64, calls int) int {
 	fit := float64(limit)
-	if units > 0 && calls > 0 {
+	if units > 0 { // then there are calls
 		fit = fit * float64(calls) / float64(units)
 	}
 	return int(min(max(fit, DefaultLeastWaiting), math.MaxInt32))

@@ -114,6 +114,36 @@ func TestRetryDelayGrowsWithTheShareOfRecentRejections(t *testing.T) {
 	})
 }
 
+// TestBothEndsOfTheRetryDelayGrow has a second in which three of four calls are rejected.
+func TestBothEndsOfTheRetryDelayGrow(t *testing.T) {
+	for _, test := range []struct{ from, to, ceiling, low, high time.Duration }{
+		{time.Second, 2 * time.Second, 10 * time.Second, 4 * time.Second, 8 * time.Second},
+		{0, 4 * time.Second, 8 * time.Second, 0, 7 * time.Second},
+		{2 * time.Second, 2 * time.Second, 6 * time.Second, 5 * time.Second, 5 * time.Second},
+		{0, 0, 8 * time.Second, 0, 6 * time.Second},
+		{3 * time.Second, 6 * time.Second, 6 * time.Second, 3 * time.Second, 6 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newGate(t, 1, gate.WithRetryDelay(test.from, test.to), gate.WithRetryDelayGrowth(test.ceiling))
+			holder := acquire(t, g, gate.Call{})
+			delays(t, g, 1) // begins the second; neither it nor the holder counts
+			holder.Release()
+			holder = acquire(t, g, gate.Call{})
+			delays(t, g, 2) // the third one ends the second
+			advance(time.Second)
+			for range 20 {
+				_, err := g.TryAcquire(gate.Call{})
+				r := refused(t, err, gate.ReasonLimit)
+				wantEqual(t, "lower end", r.MinRetryDelay, test.low)
+				if r.RetryDelay < test.low || r.RetryDelay > test.high {
+					t.Errorf("delay %s, want %s to %s", r.RetryDelay, test.low, test.high)
+				}
+			}
+			holder.Release()
+		})
+	}
+}
+
 func TestRetryDelayNeverExceedsItsCeiling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t, 1, gate.WithRetryDelay(0, gate.MaxRetryDelay), gate.WithRetryDelayGrowth(gate.MaxRetryDelay))

@@ -234,3 +234,33 @@ func TestMaxHoldReportsEachOfManyLeasesOnce(t *testing.T) {
 		advance(time.Hour)
 	})
 }
+
+// TestHoldersAreIdentifiedByTheContextsOfTheirCalls has a Caller that looks at nothing else, on each way into the gate.
+func TestHoldersAreIdentifiedByTheContextsOfTheirCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t, 2)
+		enter := func(id string) *attempt {
+			return start(context.WithValue(t.Context(), idInContext{}, id), g, gate.Call{Caller: idInContext{}})
+		}
+		enter("new slot").admitted(t).Release()
+		free := enter("free slot").admitted(t)
+		holder := acquire(t, g, gate.Call{RequestID: "holder"})
+		waiter := enter("waiter")
+		wantEqual(t, "waiter", g.Waiters()[0].RequestID, "waiter")
+		holder.Release()
+		lease := waiter.admitted(t)
+		for i, want := range []string{"free slot", "waiter"} {
+			wantEqual(t, "holder", g.Snapshot().Holders[i].RequestID, want)
+		}
+		free.Release()
+		lease.Release()
+	})
+}
+
+// idInContext is the key of a request id in a context, and the Caller that finds it there.
+type idInContext struct{}
+
+func (k idInContext) Identify(ctx context.Context) (requestID, remoteIP string) {
+	requestID, _ = ctx.Value(k).(string)
+	return requestID, ""
+}

@@ -35,8 +35,10 @@ func TestObserversHearWhatInterestsThem(t *testing.T) {
 	all := []string{
 		"/holder decision accepted",
 		"/second decision rejected_busy",
+		"/early decision rejected_busy",
 		"/timeout decision rejected_timeout",
 		"/gone decision abandoned",
+		"/gone_at_once decision abandoned",
 		"/ended decision abandoned",
 		"/holder max_hold ",
 		"/holder release ",
@@ -130,6 +132,7 @@ func playTrouble(t *testing.T, g *Gate) {
 	if _, err := g.Acquire(ctx, Call{Route: "/ended"}); err == nil {
 		t.Fatal("a call that has ended was admitted")
 	}
+	playAtOnce(t, g)
 	time.Sleep(2 * time.Hour)
 	time.AfterFunc(time.Millisecond, holder.Release)
 	lease, err := g.Acquire(t.Context(), Call{Route: "/waits"})
@@ -137,4 +140,52 @@ func playTrouble(t *testing.T, g *Gate) {
 		t.Fatal(err)
 	}
 	lease.Release()
+}
+
+// playAtOnce has calls that come and go without any time passing.
+func playAtOnce(t *testing.T, g *Gate) {
+	t.Helper()
+	soon, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if err := g.RefuseEarly(soon, Call{Route: "/early"}); err == nil {
+		t.Fatal("a call that has too little time to wait was not rejected")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	gone := make(chan error)
+	go func() {
+		_, err := g.Acquire(ctx, Call{Route: "/gone_at_once"})
+		gone <- err
+	}()
+	synctest.Wait()
+	cancel()
+	if err := <-gone; err == nil {
+		t.Fatal("a full gate took one more")
+	}
+}
+
+// TestAReleaseIsToldIfTheAdmissionWas has one slot, whose first call is observed, and whose second one is not.
+func TestAReleaseIsToldIfTheAdmissionWas(t *testing.T) {
+	g := Must(New("db", 1))
+	r := &recorder{}
+	g.Observe(r)
+	for _, call := range []struct {
+		route             string
+		admitted, release Interest
+	}{
+		{"/a", ObserveAll, ObserveAll},
+		{"/b", ObserveNothing, ObserveAll}, // on the fast path
+		{"/c", ObserveAll, ObserveNothing},
+	} {
+		r.interest = call.admitted
+		lease, err := g.Acquire(t.Context(), Call{Route: call.route})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.interest = call.release
+		lease.Release()
+	}
+	want := []string{"/a decision accepted", "/a release ", "/c decision accepted"}
+	if !slices.Equal(r.events, want) {
+		t.Errorf("got  %q\nwant %q", r.events, want)
+	}
 }

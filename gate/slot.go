@@ -86,7 +86,6 @@ func (g *Gate) takeSlotLocked(call *Call, a *arrival) *slot {
 	s.ctx = a.ctx
 	s.level = a.level
 	s.want = a.want
-	s.next = nil
 	s.noted = true
 	s.since = a.now.at
 	s.observed = a.observed
@@ -117,7 +116,6 @@ func (g *Gate) forgetLocked(s *slot) {
 	}
 	s.noted = false
 	s.observed = false
-	s.selfWait = false
 	s.since = 0
 	s.waited = 0
 }
@@ -126,7 +124,7 @@ func (g *Gate) forgetLocked(s *slot) {
 func (g *Gate) shedSlotsLocked() {
 	for g.spare > minSpare && 4*g.spare > 3*len(g.slots) {
 		s := g.free
-		g.free = s.next
+		g.free, s.next = s.next, nil // a long lease may still point to it, but not to those behind it
 		g.spare--
 		last := len(g.slots) - 1
 		moved := g.slots[last]
