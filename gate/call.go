@@ -28,19 +28,39 @@ type Call struct {
 	Key string
 	// Priority orders the waiting calls. The zero value is Normal.
 	Priority Priority
-	// Cost is how many units of the limit the call takes. Zero or less means
-	// 1. A cost above the limit is clamped to it: such a call runs alone.
-	Cost int64
-	// Size is the size of the request in bytes, or 0 when it is not known. It
-	// costs nothing unless a gate counts bytes; see [WithCost].
-	Size int64
 	// UnknownRoute marks a route that no server registered, so that telemetry
 	// can count it as "_OTHER": clients choose such names freely.
 	UnknownRoute bool
+	// Cost is how many units of the limit the call takes. Zero or less means
+	// 1. A cost above the limit is clamped to it: such a call runs alone.
+	Cost int64
+	// Size is the size of the request's body in bytes: 0 for one without a body,
+	// such as a GET, and [SizeUnknown] where nobody knows it before it is read, such
+	// as a chunked upload. It costs nothing unless a gate counts bytes; see
+	// [WithCost].
+	Size int64
+	// SizeIfUnknown is what a gate that counts bytes takes for the size of a call
+	// whose size is not known. Zero or less means [DefaultUnknownSize].
+	SizeIfUnknown int64
 	// Caller finds RequestID and RemoteIP when they are empty and something
 	// needs them. Hosts set it, so that a call that is admitted unobserved
 	// does not pay for looking them up.
 	Caller Caller
+}
+
+// SizeUnknown is the [Call.Size] of a request whose size is not known. Any other
+// negative size means the same.
+const SizeUnknown = -1
+
+// sized returns the call as a cost function sees it, with a size in any case.
+func (c Call) sized() Call {
+	if c.Size < 0 {
+		c.Size = c.SizeIfUnknown
+		if c.Size <= 0 {
+			c.Size = DefaultUnknownSize
+		}
+	}
+	return c
 }
 
 // Caller finds the caller of a call in the call's context. It must be safe for

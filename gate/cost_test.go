@@ -1,6 +1,7 @@
 package gate_test
 
 import (
+	"context"
 	"math"
 	"testing"
 	"testing/synctest"
@@ -113,10 +114,47 @@ func TestABudgetOfBytes(t *testing.T) {
 		for _, w := range waiters {
 			w.admitted(t).Release()
 		}
-		unknown := acquire(t, g, gate.Call{})
+		empty := acquire(t, g, gate.Call{})
 		wantNow(t, g, 1, 0)
-		unknown.Release()
+		empty.Release()
 	})
+}
+
+// TestAnUnknownSizeIsCharged has a cost function that thinks of known sizes only.
+func TestAnUnknownSizeIsCharged(t *testing.T) {
+	var seen []gate.Call
+	g := newGate(t, 1<<20, gate.WithMaxWait(0), gate.WithCost(func(c gate.Call) int64 { return c.Size }),
+		gate.WithOnEvent(func(_ context.Context, e gate.Event) { seen = append(seen, e.Call) }))
+	for _, test := range []struct {
+		call gate.Call
+		want int64
+	}{
+		{gate.Call{Size: gate.SizeUnknown}, gate.DefaultUnknownSize},
+		{gate.Call{Size: -7}, gate.DefaultUnknownSize},
+		{gate.Call{Size: gate.SizeUnknown, SizeIfUnknown: -1}, gate.DefaultUnknownSize},
+		{gate.Call{Size: gate.SizeUnknown, SizeIfUnknown: 3000}, 3000},
+		{gate.Call{Size: gate.SizeUnknown, SizeIfUnknown: 1}, 1},
+		{gate.Call{Size: 20, SizeIfUnknown: 3000}, 20},
+		{gate.Call{Size: 0, SizeIfUnknown: 3000}, 1},
+	} {
+		lease := acquire(t, g, test.call)
+		wantNow(t, g, test.want, 0)
+		lease.Release()
+		wantEqual(t, "size that observers see", seen[len(seen)-1].Size, test.call.Size)
+	}
+	most := 0
+	for {
+		lease, err := g.TryAcquire(gate.Call{Size: gate.SizeUnknown})
+		if err != nil {
+			break
+		}
+		defer lease.Release()
+		most++
+	}
+	wantEqual(t, "calls of unknown size in 1 MiB", most, 16)
+	if err := g.RefuseEarly(t.Context(), gate.Call{Size: gate.SizeUnknown}); err == nil {
+		t.Error("a full budget does not refuse early")
+	}
 }
 
 func TestTheSumOfCostsNeverOverflows(t *testing.T) {

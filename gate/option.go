@@ -15,6 +15,10 @@ const (
 
 	DefaultMaxDrainDelay = 100 * time.Millisecond
 
+	// DefaultUnknownSize is the size, in bytes, of a call whose size is not known;
+	// see [Call.SizeIfUnknown].
+	DefaultUnknownSize = 64 << 10
+
 	// DefaultLeastWaiting is how many calls may wait even if fewer fit into the
 	// limit; see [WithMaxWaiting].
 	DefaultLeastWaiting = 16
@@ -211,6 +215,11 @@ func WithMaxHold(d time.Duration) Option {
 //
 //	gate.New("request-bytes", 64<<20, gate.WithMaxWaiting(100),
 //		gate.WithCost(func(c gate.Call) int64 { return c.Size }))
+//
+// The function sees no unknown size: a call whose [Call.Size] is not known has its
+// [Call.SizeIfUnknown] there, 64 KiB by default. The options of the hosts set that:
+//
+//	httpgate.NewMiddleware(bytes, interceptor.WithUnknownSize(1<<20))
 //
 // The function runs on every call, outside of the lock, and must be safe for
 // concurrent use. What it returns is treated as Call.Cost is: zero or less

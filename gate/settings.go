@@ -83,7 +83,7 @@ func (s *settings) check(maxInFlight int64) error {
 // costOf is how many units a call wants.
 func (s *settings) costOf(call *Call) int64 {
 	if s.cost != nil {
-		return max(s.cost(*call), 1)
+		return max(s.cost(call.sized()), 1)
 	}
 	return max(call.Cost, 1)
 }

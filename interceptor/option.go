@@ -111,13 +111,32 @@ func WithCost(f func(ctx context.Context, route string, request any) int64) Opti
 //	interceptor.WithSize(func(m any) int64 { return int64(proto.Size(m.(proto.Message))) })
 //
 // By default the size is known only where the gate comes before the message is read
-// and there is a Content-Length. f must be safe for concurrent use.
+// and there is a Content-Length, or no body at all. A size that is not known, or that f
+// returns as a negative number, counts as [WithUnknownSize] says. f must be safe for
+// concurrent use.
 func WithSize(f func(request any) int64) Option {
 	return host.OptionFunc(func(c *host.Config) error {
 		if f == nil {
 			return mistake.Nil("WithSize", "a function")
 		}
 		c.Size = f
+		return nil
+	})
+}
+
+// WithUnknownSize sets what a request whose size is not known is charged with at gates
+// that count bytes (see [gate.WithCost]), in bytes. Such are chunked uploads, streams,
+// and gRPC calls before their message is read. The default is
+// [gate.DefaultUnknownSize], 64 KiB. Charge what a handler reads at most, for instance
+// the limit of http.MaxBytesReader or connect.WithReadMaxBytes: then the requests in
+// flight never have more bytes than the gate's limit. It is an error if n is not above
+// 0.
+func WithUnknownSize(n int64) Option {
+	return host.OptionFunc(func(c *host.Config) error {
+		if n <= 0 {
+			return fmt.Errorf("WithUnknownSize: want a size above 0, got %d", n)
+		}
+		c.SizeIfUnknown = n
 		return nil
 	})
 }

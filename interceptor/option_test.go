@@ -22,6 +22,8 @@ func TestBadValuesAreAllToldAtOnce(t *testing.T) {
 		`httpgate: WithTrustedProxies: want addresses or prefixes, got "10.0.0.0/33"`,
 		`httpgate: WithCost: want a function, got nil`,
 		`httpgate: WithSize: want a function, got nil`,
+		`httpgate: WithUnknownSize: want a size above 0, got 0`,
+		`httpgate: WithUnknownSize: want a size above 0, got -1`,
 		`httpgate: WithMeterProvider: want a provider, got nil`,
 		`httpgate: WithTracerProvider: want a provider, got nil`,
 	}, "\n")
@@ -41,6 +43,8 @@ func TestBadValuesAreAllToldAtOnce(t *testing.T) {
 		interceptor.WithTrustedProxies("10.0.0.0/8", "proxy.test", "::1", "10.0.0.0/33"),
 		interceptor.WithCost(nil),
 		interceptor.WithSize(nil),
+		interceptor.WithUnknownSize(0),
+		interceptor.WithUnknownSize(-1),
 		interceptor.WithMeterProvider(nil),
 		interceptor.WithTracerProvider(nil),
 	)

@@ -89,7 +89,7 @@ func (i *interceptorV1) WrapStreamingHandler(next connect.StreamingHandlerFunc) 
 		}
 		header := conn.RequestHeader()
 		call := gate.Call{
-			Route: route, RequestID: requestID(header),
+			Route: route, RequestID: requestID(header), Size: gate.SizeUnknown,
 			// Identify cannot find it in the context of a stream.
 			RemoteIP: i.host.RemoteIP(conn.Peer().Addr, header),
 		}
@@ -116,7 +116,7 @@ func (i *interceptorV1) WrapStreamingHandler(next connect.StreamingHandlerFunc) 
 // unaryCall is what the gate is told about a unary call.
 func (i *interceptorV1) unaryCall(ctx context.Context, route string, req connect.AnyRequest) gate.Call {
 	header := req.Header()
-	call := gate.Call{Route: route, RequestID: requestID(header)}
+	call := gate.Call{Route: route, RequestID: requestID(header), Size: gate.SizeUnknown}
 	if len(i.host.TrustedProxies) > 0 {
 		call.RemoteIP = i.host.RemoteIP(req.Peer().Addr, header)
 	} else {

@@ -18,7 +18,7 @@ func (i *interceptorV1) unaryClient(ctx context.Context, req connect.AnyRequest,
 		return next(ctx, req)
 	}
 	header := req.Header()
-	call := gate.Call{Route: route, RequestID: sentRequestID(ctx, requestID(header))}
+	call := gate.Call{Route: route, RequestID: sentRequestID(ctx, requestID(header)), Size: gate.SizeUnknown}
 	i.host.Describe(ctx, &call, header, req.Any())
 	lease, err := i.host.AcquireClient(ctx, &call)
 	if err != nil {
@@ -34,7 +34,7 @@ func (i *interceptorV1) WrapStreamingClient(next connect.StreamingClientFunc) co
 		if i.host.Exempts(spec.Procedure) {
 			return next(ctx, spec)
 		}
-		call := gate.Call{Route: spec.Procedure, RequestID: sentRequestID(ctx, "")}
+		call := gate.Call{Route: spec.Procedure, RequestID: sentRequestID(ctx, ""), Size: gate.SizeUnknown}
 		i.host.Describe(ctx, &call, http.Header(nil), nil) // the headers are set later
 		lease, err := i.host.AcquireClient(ctx, &call)
 		if err != nil {

@@ -57,7 +57,7 @@ func (s *serverV2) intercept(next connectv2.ServerFunc) connectv2.ServerFunc {
 // call returns what the gate is told about a call whose request has not been read,
 // without what the options say, and the header that the options look at.
 func (s *serverV2) call(ctx context.Context, spec connectv2.Spec) (gate.Call, *connectv2.Header) {
-	call := gate.Call{Route: spec.Procedure}
+	call := gate.Call{Route: spec.Procedure, Size: gate.SizeUnknown}
 	if spec.Schema == nil && !registered(spec.Procedure) { // of Server.SetUnknownHandler
 		call.UnknownRoute = true
 		call.Route = strings.Clone(spec.Procedure) // not the whole URL
@@ -74,21 +74,25 @@ func (s *serverV2) call(ctx context.Context, spec connectv2.Spec) (gate.Call, *c
 		call.Caller = s
 	}
 	if info.Protocol == protocolConnect { // gRPC clients do not send a length
-		call.Size = contentLength(header)
+		call.Size = sizeOf(info)
 	}
 	return call, header
 }
 
-func contentLength(header *connectv2.Header) int64 {
-	length := header.Get("Content-Length")
-	if length == "" {
+// sizeOf returns the size of the request's body.
+func sizeOf(info *connectv2.CallInfo) int64 {
+	if http, ok := info.TransportInfo.(interface{ HTTPMethod() string }); ok && http.HTTPMethod() == "GET" {
 		return 0
+	}
+	length := info.RequestHeader().Get("Content-Length")
+	if length == "" {
+		return gate.SizeUnknown
 	}
 	size, err := strconv.ParseInt(length, 10, 64)
 	if err != nil {
-		return 0
+		return gate.SizeUnknown
 	}
-	return max(size, 0)
+	return size
 }
 
 // Identify finds the address of the caller. The server is the [gate.Caller] of its

@@ -70,7 +70,7 @@ func (c *clientV2) call(ctx context.Context, spec connectv2.Spec) gate.Call {
 		header = info.RequestHeader()
 	}
 	sent := host.RequestID(header.Get(refusal.RequestIDHeader))
-	call := gate.Call{Route: spec.Procedure, RequestID: sentRequestID(ctx, sent)}
+	call := gate.Call{Route: spec.Procedure, RequestID: sentRequestID(ctx, sent), Size: gate.SizeUnknown}
 	c.host.Describe(ctx, &call, header, nil)
 	return call
 }

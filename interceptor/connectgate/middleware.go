@@ -115,7 +115,7 @@ func (m *middleware) call(ctx context.Context, r *http.Request, route string) ga
 		Route:        own,
 		RequestID:    requestID(r.Header),
 		RemoteIP:     m.host.RemoteIP(r.RemoteAddr, r.Header),
-		Size:         max(r.ContentLength, 0),
+		Size:         r.ContentLength,
 		UnknownRoute: !known,
 	}
 	m.host.Describe(ctx, &call, r.Header, nil)

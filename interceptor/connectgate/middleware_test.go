@@ -245,21 +245,6 @@ func TestMiddlewareKnowsTheCallFromItsHeaders(t *testing.T) {
 	})
 }
 
-func TestSizeOfARequestIsItsContentLengthBeforeItIsRead(t *testing.T) {
-	for _, name := range []string{"v2", "middleware/v1", "middleware/v2"} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var size int64
-				g := newGate(t, gate.WithCost(func(c gate.Call) int64 { size = c.Size; return c.Size }))
-				exchange(t, memhttp.Start(t, servers(g, nil)[name]), postUnary)
-				if size != 2 {
-					t.Errorf("the gate was told a size of %d, want 2", size)
-				}
-			})
-		})
-	}
-}
-
 func TestMiddlewareLeavesStreamsWithHoldMessageToTheInterceptor(t *testing.T) {
 	eachShape(t, func(t *testing.T, route string) {
 		g := newGate(t)

@@ -78,7 +78,7 @@ func (c *client) unary(
 
 // call is what the gate is told about a call that is about to be sent.
 func (c *client) call(ctx context.Context, route string, req any) gate.Call {
-	call := gate.Call{Route: route, Caller: c}
+	call := gate.Call{Route: route, Caller: c, Size: gate.SizeUnknown}
 	if c.host.Describes() {
 		c.host.Describe(ctx, &call, outgoing{ctx}, req)
 	}

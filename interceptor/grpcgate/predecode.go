@@ -25,7 +25,8 @@ import (
 //     authenticate, recover from panics or write logs. They do not see refused
 //     calls. Keep that in mind if an option looks at what clients send, as
 //     interceptor.WithKeyFromHeader does. The function of interceptor.WithCost gets
-//     a nil request, and interceptor.WithSize has no effect.
+//     a nil request, and interceptor.WithSize has no effect: no size is known, so that
+//     interceptor.WithUnknownSize counts.
 //   - The span of otelgrpc's stats handler exists and is annotated, and clients get
 //     the pushback trailer, as with an interceptor.
 //   - The wait begins when the headers have arrived. The lease is held while the

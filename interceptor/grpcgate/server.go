@@ -79,7 +79,7 @@ func (s *server) admit(ctx context.Context, route string, req any, handler grpc.
 //
 //go:noinline
 func (s *server) acquire(ctx context.Context, route string, req any) (context.Context, gate.Lease, error) {
-	call := gate.Call{Route: route, Caller: s}
+	call := gate.Call{Route: route, Caller: s, Size: gate.SizeUnknown}
 	if s.host.Describes() {
 		if s.host.Exempts(route) { // options do not see exempt calls
 			return ctx, gate.Lease{}, nil
@@ -109,7 +109,7 @@ func (s *server) stream(
 	if s.host.Passes(ctx, info.FullMethod) {
 		return s.answer(ctx, stream, handler(srv, stream))
 	}
-	call := gate.Call{Route: info.FullMethod, Caller: s}
+	call := gate.Call{Route: info.FullMethod, Caller: s, Size: gate.SizeUnknown}
 	call.UnknownRoute = srv == nil // grpc.UnknownServiceHandler
 	mode := s.host.StreamMode(info.FullMethod)
 	if mode == gate.HoldMessage {

@@ -43,7 +43,7 @@ func (s *server) tap(ctx context.Context, info *tap.Info) (context.Context, erro
 	if s.host.Exempts(route) || s.host.StreamMode(route) == gate.HoldMessage {
 		return ctx, nil
 	}
-	call := gate.Call{Route: route, Caller: s, UnknownRoute: true}
+	call := gate.Call{Route: route, Caller: s, Size: gate.SizeUnknown, UnknownRoute: true}
 	s.describe(ctx, &call, nil) // metadata and peer are in ctx already
 	if err := s.host.RefuseEarly(ctx, &call); err != nil {
 		return ctx, s.notAdmitted(ctx, err)

@@ -3,11 +3,14 @@ package httpgate_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"time"
 
 	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/interceptor"
 	"github.com/rpcgate/rpcgate/interceptor/httpgate"
 )
 
@@ -33,4 +36,29 @@ func Example() {
 	// Output:
 	// 200 order 17
 	// 503 {"error":"server_busy","requestId":"req-1"}
+}
+
+// A gate can bound the bytes of the requests in flight instead of their number. A
+// chunked upload does not say its size: it is charged with as much as the handler reads
+// at most.
+func Example_bytes() {
+	const most = 1 << 20
+	bytes := gate.Must(gate.New("request-bytes", 64*most,
+		gate.WithCost(func(c gate.Call) int64 { return c.Size })))
+	gated := httpgate.NewMiddleware(bytes, interceptor.WithUnknownSize(most))
+
+	upload := gated(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n, _ := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, most))
+		fmt.Println(n, "bytes,", bytes.InFlight(), "charged")
+	}))
+	post := func(contentLength int64) {
+		r := httptest.NewRequest(http.MethodPost, "/upload", strings.NewReader("hello"))
+		r.ContentLength = contentLength
+		upload.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	post(5)
+	post(-1) // in chunks
+	// Output:
+	// 5 bytes, 5 charged
+	// 5 bytes, 1048576 charged
 }

@@ -56,7 +56,8 @@ const pkg = "httpgate"
 //
 // The deadline of the request's context bounds the wait. net/http does not set one by
 // itself. Options that look at the request get the *http.Request with its body
-// unread. The size of a request is its Content-Length.
+// unread. The size of a request is its Content-Length. It is
+// 0 without a body, and [gate.SizeUnknown] for a chunked upload.
 //
 // The middleware is safe for concurrent use. It panics if a or the handler is nil or
 // an option has a bad value.
@@ -110,7 +111,7 @@ func (m *middleware) call(ctx context.Context, r *http.Request, route string, kn
 	call := gate.Call{
 		Route:        route,
 		RemoteIP:     m.host.RemoteIP(r.RemoteAddr, r.Header),
-		Size:         max(r.ContentLength, 0),
+		Size:         r.ContentLength,
 		UnknownRoute: !known,
 	}
 	if id := r.Header[refusal.RequestIDHeader]; len(id) > 0 {

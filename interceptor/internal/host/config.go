@@ -47,6 +47,9 @@ type Config struct {
 	// be nil.
 	Cost func(ctx context.Context, route string, request any) int64
 	Size func(request any) int64
+	// SizeIfUnknown is what a call of unknown size is charged with. If it is 0,
+	// the gate says.
+	SizeIfUnknown int64
 	// StateInDetails tells clients the gate's name and numbers.
 	StateInDetails bool
 	// WithoutTelemetry turns off spans and metrics.

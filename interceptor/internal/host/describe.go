@@ -41,6 +41,7 @@ func (h *Host) weigh(ctx context.Context, call *gate.Call, request any) {
 	if h.Size != nil && request != nil {
 		call.Size = h.Size(request)
 	}
+	call.SizeIfUnknown = h.SizeIfUnknown
 }
 
 // RequestID returns a request id of a client in a form that is safe to use.

@@ -116,6 +116,7 @@ func TestHostsWithOptionsDescribe(t *testing.T) {
 		"priority": {PriorityHeader: "x-priority"},
 		"cost":     {Cost: func(context.Context, string, any) int64 { return 1 }},
 		"size":     {Size: func(any) int64 { return 1 }},
+		"no size":  {SizeIfUnknown: 1},
 	} {
 		if !hostWith(c).Describes() {
 			t.Errorf("%s: Describes is false", name)
@@ -158,6 +159,17 @@ func TestCostAndSizeComeFromTheRequestIfItWasRead(t *testing.T) {
 	}
 	if got := described(t, h, call, nil, "12345"); got.Cost != 6 || got.Size != 5 {
 		t.Errorf("got %+v, want cost 6 and size 5", got)
+	}
+}
+
+func TestWhatAnUnknownSizeIsChargedWithComesFromTheOptions(t *testing.T) {
+	call := gate.Call{Size: gate.SizeUnknown}
+	got := described(t, hostWith(Config{SizeIfUnknown: 3000}), call, nil, nil)
+	if got.Size != gate.SizeUnknown || got.SizeIfUnknown != 3000 {
+		t.Errorf("got %+v, want an unknown size of 3000", got)
+	}
+	if got := described(t, hostWith(Config{}), call, nil, nil); got != call {
+		t.Errorf("got %+v without options, want what it was", got)
 	}
 }
 

@@ -47,7 +47,7 @@ func New[O Option](a gate.Admitter, opts []O) (*Host, error) {
 		return nil, err
 	}
 	h := &Host{Config: c, admitter: a, exempts: gate.ExemptByDefault, streamMode: holdStream}
-	h.describes = c.PriorityHeader != "" || c.Key != nil || c.Cost != nil || c.Size != nil
+	h.describes = c.PriorityHeader != "" || c.Key != nil || c.Cost != nil || c.Size != nil || c.SizeIfUnknown != 0
 	h.policy, _ = a.(*gate.Policy)
 	if e, ok := gate.AdmitterAs[gate.Exempter](a); ok {
 		h.exempts = e.Exempts

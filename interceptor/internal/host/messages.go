@@ -27,6 +27,7 @@ type Messages struct {
 // the host knows about the stream. What the options say is added, as in Describe.
 func (h *Host) Messages(ctx context.Context, call gate.Call, md Metadata) *Messages {
 	h.describeCaller(ctx, &call, md)
+	call.Size = gate.SizeUnknown
 	return &Messages{
 		host: h, ctx: ctx, call: call, record: h.recorder.Stream(ctx),
 		handler: gate.NewContext(ctx, gate.Lease{}, h.admitter, &call),

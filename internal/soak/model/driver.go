@@ -230,7 +230,7 @@ func (d *driver) newPair(asked gate.Call) *pair {
 		id: d.calls, level: min(max(asked.Priority, gate.Low), gate.Critical), key: asked.Key, want: max(asked.Cost, 1),
 	}}
 	if d.ref.costBySize {
-		p.want = max(asked.Size, 1)
+		p.want = sizeOf(asked)
 	}
 	d.pairs = append(d.pairs, p)
 	d.mu.Lock()
@@ -239,9 +239,21 @@ func (d *driver) newPair(asked gate.Call) *pair {
 	return p
 }
 
+// sizeOf is what a call of the given size costs at a gate that counts bytes.
+func sizeOf(c gate.Call) int64 {
+	switch {
+	case c.Size >= 0:
+		return max(c.Size, 1)
+	case c.SizeIfUnknown > 0:
+		return c.SizeIfUnknown
+	default:
+		return gate.DefaultUnknownSize
+	}
+}
+
 // short is a call without what is the same for all.
 func short(c gate.Call) string {
-	return fmt.Sprintf("%s cost=%d size=%d key=%q", c.Priority, c.Cost, c.Size, c.Key)
+	return fmt.Sprintf("%s cost=%d size=%d (%d) key=%q", c.Priority, c.Cost, c.Size, c.SizeIfUnknown, c.Key)
 }
 
 // release gives a lease back.

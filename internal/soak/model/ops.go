@@ -67,10 +67,11 @@ func choose[T any](n uint32, from []T) (chosen T, ok bool) {
 func drawCall(o op, limit int64) gate.Call {
 	r := rand.New(rand.NewPCG(uint64(o.a), uint64(o.b)))
 	c := gate.Call{
-		Priority: pick(r, gate.Normal, gate.Normal, gate.Normal, gate.Low, gate.Critical, gate.Low-5, gate.Critical+9),
-		Key:      pick(r, "", "", "ann", "bob", "eve"),
-		Cost:     pick(r, 0, 1, 1, 1, 1, 2, 3, limit, limit+1, -1, math.MaxInt64, math.MinInt64),
-		Size:     pick[int64](r, 0, 1, 2, 3, 100),
+		Priority:      pick(r, gate.Normal, gate.Normal, gate.Normal, gate.Low, gate.Critical, gate.Low-5, gate.Critical+9),
+		Key:           pick(r, "", "", "ann", "bob", "eve"),
+		Cost:          pick(r, 0, 1, 1, 1, 1, 2, 3, limit, limit+1, -1, math.MaxInt64, math.MinInt64),
+		Size:          pick[int64](r, 0, 1, 2, 3, 100, gate.SizeUnknown, gate.SizeUnknown),
+		SizeIfUnknown: pick[int64](r, 0, 1, 2, 3),
 	}
 	switch r.IntN(4) {
 	case 0:
