@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -13,9 +14,12 @@ import (
 // shownKeys returns how a gate shows the key of a call that holds, of one that waits, and of the events about them.
 func shownKeys(t *testing.T, key string, options ...gate.Option) map[string]string {
 	t.Helper()
+	var mu sync.Mutex // the events of the holder and of the waiter come at once
 	shown := map[string]string{}
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t, 1, append(options, gate.WithOnEvent(func(_ context.Context, e gate.Event) {
+			mu.Lock()
+			defer mu.Unlock()
 			shown[e.Kind.String()] = e.KeyHash()
 		}))...)
 		holder := acquire(t, g, gate.Call{Key: key})
