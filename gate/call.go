@@ -1,6 +1,9 @@
 package gate
 
-import "context"
+import (
+	"cmp"
+	"context"
+)
 
 // Admitter decides whether a call may go ahead. [*Gate], [*Policy] and the
 // value made by [Chain] are Admitters, so they compose.
@@ -73,15 +76,13 @@ type Caller interface {
 // empty: from its Caller, or from the call that ctx belongs to if a host has admitted
 // that one. ctx is the context with which the call was acquired; it may be nil.
 func (c Call) Resolved(ctx context.Context) Call {
-	if c.Caller == nil && c.RequestID != "" {
-		return c
+	if ctx == nil {
+		ctx = context.Background()
 	}
-	requestID, remoteIP := c.identify(ctx)
-	if c.RequestID == "" {
-		c.RequestID = requestID
-	}
-	if c.RemoteIP == "" {
-		c.RemoteIP = remoteIP
+	if c.RequestID == "" || c.RemoteIP == "" {
+		requestID, remoteIP := c.identify(ctx)
+		c.RequestID = cmp.Or(c.RequestID, requestID)
+		c.RemoteIP = cmp.Or(c.RemoteIP, remoteIP)
 	}
 	c.Caller = nil
 	return c

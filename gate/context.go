@@ -39,7 +39,7 @@ func (c *callContext) Value(key any) any {
 // handler acquires by itself. It keeps a copy of the call. It is for authors of
 // hosts; [Gate.Do] uses it, too.
 func NewContext(ctx context.Context, lease Lease, by Admitter, call *Call) context.Context {
-	if call.RequestID == "" && call.RemoteIP == "" && call.Key == "" && call.Priority == Normal {
+	if call.RequestID == "" && call.RemoteIP == "" && call.Key == "" && call.Priority == Normal && !call.UnknownRoute {
 		return &leaseContext{Context: ctx, lease: lease, by: by, route: call.Route, caller: call.Caller}
 	}
 	return &callContext{leaseContext{Context: ctx, lease: lease, by: by, route: call.Route, caller: call.Caller}, *call}
@@ -82,7 +82,7 @@ func (c *Call) inherit(ctx context.Context) {
 	case *leaseContext:
 		c.Route = outer.route
 	case *callContext:
-		c.Route = outer.route
+		c.Route, c.UnknownRoute = outer.route, outer.call.UnknownRoute
 		if c.Key == "" {
 			c.Key = outer.call.Key
 		}
@@ -94,9 +94,6 @@ func (c *Call) inherit(ctx context.Context) {
 
 // outerIdentity finds the request id and the address of the call that ctx belongs to.
 func outerIdentity(ctx context.Context) (requestID, remoteIP string) {
-	if ctx == nil {
-		return "", ""
-	}
 	switch outer := ctx.Value(leaseKey{}).(type) {
 	case *leaseContext:
 		if outer.caller == nil { // the handler's own gate; the host's is further out

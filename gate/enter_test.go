@@ -186,7 +186,9 @@ func TestAGateInAHandlerKnowsTheClientsCall(t *testing.T) {
 		{"a route of its own", gate.Call{Route: "/r", Caller: asked, Key: "ann", Priority: gate.Low}, gate.Call{Route: "/own"},
 			gate.Call{Route: "/own", RequestID: "asked", RemoteIP: "192.0.2.1"}},
 		{"an id and a key of its own", gate.Call{Route: "/r", Caller: asked, Key: "ann"}, gate.Call{RequestID: "own", Key: "bob"},
-			gate.Call{Route: "/r", RequestID: "own", Key: "bob"}},
+			gate.Call{Route: "/r", RequestID: "own", RemoteIP: "192.0.2.1", Key: "bob"}},
+		{"a route that no server has registered", gate.Call{Route: "/made/up", UnknownRoute: true}, gate.Call{},
+			gate.Call{Route: "/made/up", UnknownRoute: true}},
 	} {
 		for _, early := range []bool{false, true} {
 			t.Run(test.name, func(t *testing.T) {
@@ -219,13 +221,29 @@ func TestAGateInAHandlerKnowsTheClientsCall(t *testing.T) {
 	}
 }
 
-func TestARejectionInAHandlerHasTheClientsRequestID(t *testing.T) {
-	db := newNamed(t, "db", 1, gate.WithMaxWait(0))
+func TestARejectionInAHandlerKnowsTheClient(t *testing.T) {
+	var told log
+	db := newNamed(t, "db", 1, gate.WithMaxWait(0), gate.WithOnEvent(told.OnEvent))
 	defer acquire(t, db, gate.Call{}).Release()
-	ctx, lease := enter(t, t.Context(), newNamed(t, "front", 1), gate.Call{Route: "/r", Caller: callerStub{"asked", ""}})
+	ctx, lease := enter(t, t.Context(), newNamed(t, "front", 1), gate.Call{Route: "/r", Caller: callerStub{"asked", "192.0.2.1"}})
 	defer lease.Release()
 	_, err := db.Acquire(ctx, gate.Call{})
 	wantEqual(t, "request id", refused(t, err, gate.ReasonLimit).RequestID, "asked")
+	want := gate.Call{Route: "/r", RequestID: "asked", RemoteIP: "192.0.2.1"}
+	wantEqual(t, "the call in the event", told.events[1].Call, want)
+}
+
+func TestACallIsResolvedWithoutAContext(t *testing.T) {
+	call := gate.Call{Route: "/r", Caller: callerIn{}}
+	wantEqual(t, "the call", call.Resolved(nil), gate.Call{Route: "/r"}) //nolint:staticcheck // it may be nil
+}
+
+// callerIn finds the caller in the context, as hosts do.
+type callerIn struct{}
+
+func (callerIn) Identify(ctx context.Context) (requestID, remoteIP string) {
+	requestID, _ = ctx.Value(otherKey{}).(string)
+	return requestID, ""
 }
 
 // TestACallThatWaitsForItselfIsToldApart has one gate in front of a handler and again inside of it.
