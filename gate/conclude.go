@@ -70,7 +70,6 @@ func (g *Gate) reject(call *Call, a *arrival) error {
 		r.RequestID = newRequestID()
 	}
 	if a.observed {
-		a.selfWait = a.selfWait || holds(a.ctx, g)
 		g.tellDecision(call, a, r)
 	}
 	return r
@@ -96,11 +95,11 @@ func (g *Gate) tellDecision(call *Call, a *arrival, r *Rejection) {
 	e.Waited, e.SelfWait = a.waited, a.selfWait
 	switch a.verdict {
 	case admitted:
-		e.Decision = Accepted
+		e.Decision, e.SelfWait = Accepted, a.selfWait && a.slot != nil // it waited
 	case abandoned:
 		e.Decision = Abandoned
 	default:
-		e.Decision, e.Reason = a.reason.decision(), a.reason
+		e.Decision, e.Reason, e.SelfWait = a.reason.decision(), a.reason, a.selfWait || holds(a.ctx, g)
 	}
 	if r != nil {
 		e.Rejection, e.Call.RequestID = r, r.RequestID

@@ -90,7 +90,7 @@ func (g *Gate) settleLocked(s *slot, reason Reason) {
 	}
 	if s.observed {
 		e := n.event(g, EventDecision, &s.call)
-		e.Decision, e.Reason, e.Waited = decision, reason, s.waited
+		e.Decision, e.Reason, e.Waited, e.SelfWait = decision, reason, s.waited, s.selfWait
 		g.deferred = append(g.deferred, deferredEvent{s.ctx, e})
 	}
 }

@@ -268,3 +268,59 @@ func TestACallThatWaitsForItselfIsToldApart(t *testing.T) {
 		wantEqual(t, "decisions", len(told.of(gate.EventDecision)), 4)
 	})
 }
+
+// TestADryRunTellsOfCallsThatWouldWaitForThemselves has all the ends of such a call.
+func TestADryRunTellsOfCallsThatWouldWaitForThemselves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told log
+		db := newNamed(t, "db", 1, gate.WithDryRun(), gate.WithOnEvent(told.OnEvent))
+		ctx, lease := enter(t, t.Context(), db, gate.Call{Route: "/r"})
+		waits := acquire(t, inContext{ctx, db}, gate.Call{})
+		wantEqual(t, "the waiting call", db.Waiters()[0].SelfWait, true)
+		rejected := acquire(t, inContext{ctx, db}, gate.Call{})
+		another := acquire(t, db, gate.Call{Route: "/other"})
+		advance(100 * time.Millisecond)
+		served := acquire(t, inContext{ctx, db}, gate.Call{})
+		for _, l := range []gate.Lease{waits, rejected, another, lease, served} {
+			l.Release()
+		}
+		for _, e := range told.of(gate.EventDecision)[1:] {
+			wantEqual(t, e.Call.Route+" "+e.Decision.String()+" "+e.Reason.String(), e.SelfWait, e.Call.Route == "/r")
+		}
+		wantEqual(t, "decisions", len(told.of(gate.EventDecision)), 5)
+	})
+}
+
+// inContext is an Admitter that is always asked in one context.
+type inContext struct {
+	ctx context.Context
+	gate.Admitter
+}
+
+func (a inContext) Acquire(_ context.Context, call gate.Call) (gate.Lease, error) {
+	return a.Admitter.Acquire(a.ctx, call)
+}
+
+// TestACallThatNeedNotWaitDoesNotWaitForItself has room come while the gate asks the context for its deadline.
+func TestACallThatNeedNotWaitDoesNotWaitForItself(t *testing.T) {
+	var told log
+	db := newNamed(t, "db", 2, gate.WithOnEvent(told.OnEvent))
+	ctx, lease := enter(t, t.Context(), db, gate.Call{Route: "/r"})
+	other := acquire(t, db, gate.Call{})
+	acquire(t, inContext{lateRoom{ctx, other}, db}, gate.Call{}).Release()
+	lease.Release()
+	for _, e := range told.of(gate.EventDecision) {
+		wantEqual(t, e.Call.Route+" "+e.Decision.String(), e.SelfWait, false)
+	}
+}
+
+// lateRoom is a context that releases a lease when it is asked for its deadline.
+type lateRoom struct {
+	context.Context
+	lease gate.Lease
+}
+
+func (c lateRoom) Deadline() (time.Time, bool) {
+	c.lease.Release()
+	return c.Context.Deadline()
+}
