@@ -37,7 +37,11 @@ func (p *pressure) stretchLocked(g *Gate) float64 {
 		return 0
 	}
 	now := g.now()
-	if p.since != 0 && now-p.since < int64(time.Second) {
+	passed := now - p.since
+	if passed < 0 { // another bubble of testing/synctest
+		*p = pressure{}
+	}
+	if p.since != 0 && passed < int64(time.Second) {
 		return p.share
 	}
 	accepted, rejected := g.acceptsLocked(), g.totals.allRejected()

@@ -145,3 +145,21 @@ func TestDrainsKeepNoChannelOfAnotherEra(t *testing.T) {
 		wantEqual(t, "Drain of a gate that was asked in another era", asked.Drain(t.Context()), nil)
 	})
 }
+
+// TestTheRetryDelayOfABubbleIsNoOthers has each bubble leave a second in which all calls were rejected.
+func TestTheRetryDelayOfABubbleIsNoOthers(t *testing.T) {
+	g := newGate(t, 1, gate.WithRetryDelay(0, time.Second), gate.WithRetryDelayGrowth(time.Hour), gate.WithMaxWait(0))
+	for range 2 {
+		synctest.Test(t, func(t *testing.T) {
+			holder := acquire(t, g, gate.Call{})
+			for _, d := range delays(t, g, 20) {
+				if d > time.Second {
+					t.Fatalf("delay %s at first, want at most a second", d)
+				}
+			}
+			advance(time.Minute)
+			delays(t, g, 20)
+			holder.Release()
+		})
+	}
+}
