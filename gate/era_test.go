@@ -118,6 +118,27 @@ func TestAHoldThatIsTooLongIsToldInEachEra(t *testing.T) {
 	})
 }
 
+// TestALeaseOfAnotherEraHidesNoHoldThatIsTooLong has a lease that was given before the bubble began, or after, as its
+// clock says.
+func TestALeaseOfAnotherEraHidesNoHoldThatIsTooLong(t *testing.T) {
+	var told []gate.Event
+	g := newGate(t, 2, gate.WithMaxHold(time.Minute), gate.WithOnEvent(func(_ context.Context, e gate.Event) {
+		if e.Kind == gate.EventMaxHold {
+			told = append(told, e)
+		}
+	}))
+	before := acquire(t, g, gate.Call{})
+	synctest.Test(t, func(t *testing.T) {
+		lease := acquire(t, g, gate.Call{})
+		advance(time.Minute)
+		lease.Release()
+		if len(told) != 1 || told[0].Held != time.Minute {
+			t.Errorf("told of %+v, want one lease held for a minute", told)
+		}
+	})
+	before.Release()
+}
+
 // TestDrainsKeepNoChannelOfAnotherEra has a channel of Lease.Draining that nobody waits for any more, and a Drain that has
 // given up, in the era before.
 func TestDrainsKeepNoChannelOfAnotherEra(t *testing.T) {

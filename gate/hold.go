@@ -22,6 +22,12 @@ func (g *Gate) watchHoldLocked(s *slot, now moment) {
 		return
 	}
 	w := &g.holdWatch
+	if w.era != now.era {
+		for w.first != nil { // held in an era whose clock says nothing about this one
+			g.unwatchHoldLocked(w.first)
+		}
+		w.timer, w.at, w.era = nil, 0, now.era
+	}
 	s.watched = true
 	s.heldBefore, s.heldAfter = w.last, nil
 	if w.last == nil {
@@ -54,8 +60,8 @@ func (g *Gate) unwatchHoldLocked(s *slot) {
 // earlier time: then it is set anew when it fires.
 func (g *Gate) setHoldTimerLocked(now moment) {
 	w := &g.holdWatch
-	if w.era != now.era || now.era == unknownEra {
-		w.timer, w.at, w.era = nil, 0, now.era
+	if now.era == unknownEra {
+		w.timer, w.at = nil, 0
 	}
 	if w.first == nil || w.at != 0 {
 		return
