@@ -41,12 +41,13 @@ func (m *Messages) Context() context.Context { return m.handler }
 // Next releases the lease, because the handler asks for the next message.
 func (m *Messages) Next() { m.hold(gate.Lease{}) }
 
-// Admit acquires the lease for a message that was received. The stream's span gets a
-// summary of all messages at the end.
+// Admit acquires the lease for a message that was received, on the gates that the
+// stream's context does not hold already. The stream's span gets a summary of all
+// messages at the end.
 func (m *Messages) Admit(message any) error {
 	call := m.call
 	m.host.weigh(m.ctx, &call, message)
-	lease, err := gate.AcquireCall(m.ctx, m.host.admitter, &call)
+	lease, err := gate.Enter(m.ctx, m.host.admitter, &call)
 	m.record.Message(lease, err)
 	if err == nil {
 		m.hold(lease)

@@ -32,6 +32,24 @@ func TestLeaseOfAMessageIsHeldUntilTheNextOne(t *testing.T) {
 	}
 }
 
+// TestMessagesOfANestedStreamTakeTheGatesThatAreMissing has a handler dispatch to a stream, which needs its gate and one
+// more.
+func TestMessagesOfANestedStreamTakeTheGatesThatAreMissing(t *testing.T) {
+	front, db := newGate(t), gate.Must(gate.New("more", 2, gate.WithMaxWait(0)))
+	h := mustHost(newPolicy(t, gate.Route("/batch", front), gate.Route("/stream", front, db).Stream(gate.HoldMessage)))
+	batch := &gate.Call{Route: "/batch"}
+	lease, err := h.Acquire(t.Context(), batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lease.Release()
+	m := h.Messages(h.Context(t.Context(), lease, batch), gate.Call{Route: "/stream"}, nil)
+	defer m.End()
+	if err := m.Admit("message"); err != nil || front.InFlight() != 1 || db.InFlight() != 1 {
+		t.Errorf("error %v, %d and %d in flight, want 1 and 1", err, front.InFlight(), db.InFlight())
+	}
+}
+
 func TestMessagesAreWeighedOneByOneAndDescribedOnce(t *testing.T) {
 	var calls []gate.Call
 	g := gate.Must(gate.New("db", 10, gate.WithOnEvent(func(_ context.Context, e gate.Event) {
