@@ -6,10 +6,11 @@ import "context"
 // call, in one allocation.
 type leaseContext struct {
 	context.Context
-	lease  Lease
-	by     Admitter
-	route  string
-	caller Caller
+	lease   Lease
+	by      Admitter
+	route   string
+	caller  Caller
+	message func() Lease // of a handler whose messages are admitted one by one, or nil
 }
 
 // callContext is a leaseContext for a call of which more is known.
@@ -45,6 +46,13 @@ func NewContext(ctx context.Context, lease Lease, by Admitter, call *Call) conte
 	return &callContext{leaseContext{Context: ctx, lease: lease, by: by, route: call.Route, caller: call.Caller}, *call}
 }
 
+// NewMessagesContext is [NewContext] for the handler of a stream whose messages are
+// admitted one by one ([HoldMessage]). message returns the lease of the message that the
+// handler works on, or the zero Lease. It may be called by any goroutine.
+func NewMessagesContext(ctx context.Context, message func() Lease, by Admitter, call *Call) context.Context {
+	return &callContext{leaseContext{Context: ctx, message: message, by: by, route: call.Route, caller: call.Caller}, *call}
+}
+
 // LeaseFromContext returns the lease of the call that ctx belongs to, so that a
 // handler can release it once its expensive part is over, for instance before
 // it writes a large answer to a slow reader. The Lease is safe to use when ok
@@ -70,6 +78,14 @@ func admission(ctx context.Context) *leaseContext {
 	default:
 		return nil
 	}
+}
+
+// current returns the lease that the call has now.
+func (c *leaseContext) current() Lease {
+	if c.message != nil {
+		return c.message()
+	}
+	return c.lease
 }
 
 // inherit fills in what the call leaves empty from the call that ctx belongs to, unless

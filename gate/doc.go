@@ -42,7 +42,7 @@
 //   - [Enter] acquires what a host further out does not hold already, and
 //     [AcquireCall] acquires in any case; both without a copy of the Call. [Covers]
 //     says whether a call would pass.
-//   - [NewContext] makes the handler's context.
+//   - [NewContext] and [NewMessagesContext] make the handler's context.
 //   - [Caller] finds the caller of a call when somebody asks for it, and
 //     [Call.Resolved] asks.
 //   - [Gate.RefuseEarly] rejects where a host must not wait.

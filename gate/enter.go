@@ -93,10 +93,10 @@ func Covers(ctx context.Context, a Admitter, route string) bool {
 		if !same(c.by, a) {
 			continue
 		}
-		if c.lease.slot == nil && c.route == route {
-			return true // by messages
+		if c.message != nil && c.route == route {
+			return true
 		}
-		if needed == nil && c.lease.held() {
+		if needed == nil && c.current().held() {
 			return true // nothing is known of the gates but that a has admitted the call
 		}
 	}
@@ -140,7 +140,7 @@ func gatesOf(a Admitter, route string) (gates []*Gate, own bool) {
 func holds(ctx context.Context, g *Gate) bool {
 	found := false
 	for c := admission(ctx); c != nil && !found; c = admission(c.Context) {
-		c.lease.gates(func(held *Gate) bool {
+		c.current().gates(func(held *Gate) bool {
 			found = held == g
 			return !found
 		})
@@ -151,7 +151,7 @@ func holds(ctx context.Context, g *Gate) bool {
 // widestHeld returns the highest rank of the gates that are held, or the zero rank.
 func widestHeld(outer *leaseContext) (widest rank) {
 	for c := outer; c != nil; c = admission(c.Context) {
-		c.lease.gates(func(held *Gate) bool {
+		c.current().gates(func(held *Gate) bool {
 			if held.rank.compare(widest) > 0 {
 				widest = held.rank
 			}

@@ -117,10 +117,18 @@ func TestAPartDoesNotWaitForANarrowerGate(t *testing.T) {
 
 func TestMessagesOfAStreamCoverTheirRouteOnly(t *testing.T) {
 	policy := newPolicy(t, gate.Route("*", newGate(t, 1)))
-	ctx := gate.NewContext(t.Context(), gate.Lease{}, policy, &gate.Call{Route: "/stream"})
+	var message gate.Lease
+	ctx := gate.NewMessagesContext(t.Context(), func() gate.Lease { return message }, policy, &gate.Call{Route: "/stream"})
 	wantEqual(t, "the stream's route", gate.Covers(ctx, policy, "/stream"), true)
 	wantEqual(t, "another one", gate.Covers(ctx, policy, "/other"), false)
 	wantEqual(t, "another Admitter", gate.Covers(ctx, newGate(t, 1), "/stream"), false)
+
+	message = acquire(t, policy, gate.Call{Route: "/stream"})
+	wantEqual(t, "another one, while a message is held", gate.Covers(ctx, policy, "/other"), true)
+	message.Release()
+	wantEqual(t, "another one, after that", gate.Covers(ctx, policy, "/other"), false)
+	wantEqual(t, "what an exempt call holds", gate.Covers(
+		gate.NewContext(t.Context(), gate.Lease{}, policy, &gate.Call{Route: "/r"}), policy, "/r"), false)
 }
 
 // TestAReleasedLeaseIsAskedWhileItsSlotIsInUse has handlers that go on with the context of a call that is over. It is for

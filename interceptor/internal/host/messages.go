@@ -28,14 +28,14 @@ type Messages struct {
 func (h *Host) Messages(ctx context.Context, call gate.Call, md Metadata) *Messages {
 	h.describeCaller(ctx, &call, md)
 	call.Size = gate.SizeUnknown
-	return &Messages{
-		host: h, ctx: ctx, call: call, record: h.recorder.Stream(ctx),
-		handler: gate.NewContext(ctx, gate.Lease{}, h.admitter, &call),
-	}
+	m := &Messages{host: h, ctx: ctx, call: call, record: h.recorder.Stream(ctx)}
+	m.handler = gate.NewMessagesContext(ctx, m.current, h.admitter, &call)
+	return m
 }
 
 // Context returns the context for the handler of the stream. Hosts further in do not
-// gate the stream again. It carries no lease that the handler could release.
+// gate the stream again, nor calls for which the handler's message holds the gates. It
+// carries no lease that the handler could release.
 func (m *Messages) Context() context.Context { return m.handler }
 
 // Next releases the lease, because the handler asks for the next message.
@@ -63,6 +63,12 @@ func (m *Messages) End() {
 	m.mu.Unlock()
 	m.Next()
 	m.record.End()
+}
+
+func (m *Messages) current() gate.Lease {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.lease
 }
 
 // hold keeps lease and releases the one before. It releases lease as well if the

@@ -50,6 +50,26 @@ func TestMessagesOfANestedStreamTakeTheGatesThatAreMissing(t *testing.T) {
 	}
 }
 
+// TestACallOfAMessagesHandlerPassesItsGates has the handler of a message dispatch to another route.
+func TestACallOfAMessagesHandlerPassesItsGates(t *testing.T) {
+	g := newGate(t)
+	h := mustHost(g)
+	m := h.Messages(t.Context(), gate.Call{Route: "/stream"}, nil)
+	defer m.End()
+	if err := m.Admit("message"); err != nil {
+		t.Fatal(err)
+	}
+	if lease, err := h.Acquire(m.Context(), &gate.Call{Route: "/part"}); err != nil || lease != (gate.Lease{}) {
+		t.Errorf("lease %+v and error %v, want the message's unit to be enough", lease, err)
+	}
+	m.Next()
+	lease, err := h.Acquire(m.Context(), &gate.Call{Route: "/part"})
+	if err != nil || g.InFlight() != 1 {
+		t.Errorf("error %v, %d in flight between two messages, want one unit", err, g.InFlight())
+	}
+	lease.Release()
+}
+
 func TestMessagesAreWeighedOneByOneAndDescribedOnce(t *testing.T) {
 	var calls []gate.Call
 	g := gate.Must(gate.New("db", 10, gate.WithOnEvent(func(_ context.Context, e gate.Event) {
