@@ -15,8 +15,9 @@ import (
 // than one that is held, since the calls in front there might wait for that one: it
 // rejects the call if there is no room.
 //
-// An Admitter that is none of this package's decides by itself, unless the gates of
-// what it wraps are all held; see [Wrapper].
+// An Admitter that is none of this package's decides by itself, unless it has admitted
+// a call of the same route further out, or the gates of what it wraps are all held; see
+// [Wrapper].
 func Enter(ctx context.Context, a Admitter, call *Call) (Lease, error) {
 	outer := admission(ctx)
 	if outer == nil {
@@ -90,13 +91,13 @@ func Covers(ctx context.Context, a Admitter, route string) bool {
 	}
 	needed, _ := gatesOf(a, route)
 	for c := outer; c != nil; c = admission(c.Context) {
-		if !same(c.by, a) {
+		if c.route != route || !same(c.by, a) {
 			continue
 		}
-		if c.message != nil && c.route == route {
+		if c.message != nil {
 			return true
 		}
-		if needed == nil && c.current().held() {
+		if needed == nil && c.lease.held() {
 			return true // nothing is known of the gates but that a has admitted the call
 		}
 	}

@@ -159,7 +159,8 @@ func TestAReleasedLeaseIsAskedWhileItsSlotIsInUse(t *testing.T) {
 func TestAnUnknownAdmitterCoversWhatItAdmitted(t *testing.T) {
 	one, other := &closed{newGate(t, 2)}, &closed{newNamed(t, "other", 2)}
 	ctx, lease := enter(t, t.Context(), one, gate.Call{Route: "/a"})
-	wantEqual(t, "the same", gate.Covers(ctx, one, "/b"), true)
+	wantEqual(t, "the same", gate.Covers(ctx, one, "/a"), true)
+	wantEqual(t, "another route, which may have other gates", gate.Covers(ctx, one, "/b"), false)
 	wantEqual(t, "another one", gate.Covers(ctx, other, "/a"), false)
 	wantEqual(t, "nil", gate.Covers(ctx, nil, "/a"), false)
 	lease.Release()
