@@ -20,7 +20,7 @@ func (h *ends) remove(s *slot) {
 	i, last := s.end, len(*h)-1
 	moved := (*h)[last]
 	(*h)[last] = end{}
-	*h = (*h)[:last]
+	*h = shrunk((*h)[:last])
 	if i == last {
 		return
 	}

@@ -159,3 +159,10 @@ func Slots(g *Gate) int {
 	defer g.mu.Unlock()
 	return len(g.slots)
 }
+
+// QueueRoom is for how many waiting calls a gate has memory.
+func QueueRoom(g *Gate) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return cap(g.queue.ends)
+}

@@ -133,9 +133,15 @@ func (g *Gate) shedSlotsLocked() {
 		g.slots[last] = nil
 		g.slots = g.slots[:last]
 	}
-	if cap(g.slots) > 4*max(len(g.slots), minSpare) {
-		g.slots = append(make([]*slot, 0, 2*len(g.slots)), g.slots...)
+	g.slots = shrunk(g.slots)
+}
+
+// shrunk returns all, in an array that fits if it is much longer.
+func shrunk[T any](all []T) []T {
+	if cap(all) <= 4*max(len(all), minSpare) {
+		return all
 	}
+	return append(make([]T, 0, 2*len(all)), all...)
 }
 
 // holdLocked makes s a holder of cost units.

@@ -26,6 +26,22 @@ func TestSlotsOfAPeakGo(t *testing.T) {
 	}
 }
 
+// TestTheQueueOfAPeakGoes lets a dry run pass many calls that would have waited.
+func TestTheQueueOfAPeakGoes(t *testing.T) {
+	const peak, few = 10_000, 300
+	g := newGate(t, 1, gate.WithDryRun(), gate.WithMaxWaiting(peak))
+	leases := make([]gate.Lease, peak)
+	for i := range leases {
+		leases[i] = acquire(t, g, gate.Call{})
+	}
+	for _, lease := range leases {
+		lease.Release()
+	}
+	if n := gate.QueueRoom(g); n > few {
+		t.Errorf("the queue has room for %d calls after a peak of %d, want at most %d", n, peak, few)
+	}
+}
+
 // TestSlotsInUseStay has as many calls in flight as before, one after the other: no slot goes and comes back.
 func TestSlotsInUseStay(t *testing.T) {
 	const calls = 1000
