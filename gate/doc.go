@@ -46,6 +46,9 @@
 //   - [Caller] finds the caller of a call when somebody asks for it, and
 //     [Call.Resolved] asks.
 //   - [Gate.RefuseEarly] rejects where a host must not wait.
+//   - [Call.Size] is [SizeUnknown] where a host does not know it: a size of 0 costs
+//     next to nothing.
+//   - [Gate.UsesKeys] says whether a [Call.Key] has an effect.
 //
 // The package depends on the standard library only.
 package gate

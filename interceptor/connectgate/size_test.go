@@ -1,25 +1,19 @@
 package connectgate_test
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/interceptor"
 	"github.com/rpcgate/rpcgate/interceptor/connectgate"
 	"github.com/rpcgate/rpcgate/internal/memhttp"
 )
-
-// unsized hides the size of a body from the client, which then sends it in chunks.
-type unsized struct{ io.Reader }
 
 // TestChunkedCallsDoNotGetAroundABudgetOfBytes has 50 calls of 1 MiB at once at a budget of 1 MiB.
 func TestChunkedCallsDoNotGetAroundABudgetOfBytes(t *testing.T) {
@@ -44,24 +38,13 @@ func TestChunkedCallsDoNotGetAroundABudgetOfBytes(t *testing.T) {
 							admitted.Add(1)
 							<-hold
 						})))
-					client := s.Client()
-					body := make([]byte, size)
-					var wg sync.WaitGroup
-					for range calls {
-						wg.Go(func() {
-							res, err := client.Post(s.URL+unaryRoute, contentType, unsized{bytes.NewReader(body)})
-							if err == nil { // the server may have hung up on a refused one
-								_ = res.Body.Close()
-							}
-						})
-					}
+					wait := s.Uploads(calls, unaryRoute, contentType, size)
 					synctest.Wait()
 					if n := admitted.Load(); n != test.want {
 						t.Errorf("%d calls were admitted, want %d", n, test.want)
 					}
 					close(hold)
-					wg.Wait()
-					time.Sleep(time.Second) // until the server has hung up
+					wait()
 				})
 			})
 		}

@@ -5,11 +5,9 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/interceptor"
@@ -19,9 +17,6 @@ import (
 
 // bytesOf is the cost function of a gate that counts bytes.
 func bytesOf(c gate.Call) int64 { return c.Size }
-
-// unsized hides the size of a body from the client, which then sends it in chunks.
-type unsized struct{ io.Reader }
 
 // TestChunkedUploadsDoNotGetAroundABudgetOfBytes has 50 uploads of 1 MiB at once at a budget of 1 MiB.
 func TestChunkedUploadsDoNotGetAroundABudgetOfBytes(t *testing.T) {
@@ -47,24 +42,13 @@ func TestChunkedUploadsDoNotGetAroundABudgetOfBytes(t *testing.T) {
 						admitted.Add(1)
 						<-hold
 					})))
-				client := s.Client()
-				body := make([]byte, size)
-				var wg sync.WaitGroup
-				for range uploads {
-					wg.Go(func() {
-						res, err := client.Post(s.URL+"/upload", "application/octet-stream", unsized{bytes.NewReader(body)})
-						if err == nil { // the server may have hung up on a refused one
-							_ = res.Body.Close()
-						}
-					})
-				}
+				wait := s.Uploads(uploads, "/upload", "application/octet-stream", size)
 				synctest.Wait()
 				if n := admitted.Load(); n != test.want {
 					t.Errorf("%d uploads were admitted, want %d", n, test.want)
 				}
 				close(hold)
-				wg.Wait()
-				time.Sleep(time.Second) // until the server has hung up
+				wait()
 			})
 		})
 	}
@@ -80,7 +64,7 @@ func TestSizeIsThatOfTheBody(t *testing.T) {
 		"GET":             {http.MethodGet, func() io.Reader { return nil }, 0},
 		"POST, empty":     {http.MethodPost, func() io.Reader { return nil }, 0},
 		"POST":            {http.MethodPost, body, 12},
-		"POST, in chunks": {http.MethodPost, func() io.Reader { return unsized{body()} }, gate.SizeUnknown},
+		"POST, in chunks": {http.MethodPost, func() io.Reader { return struct{ io.Reader }{body()} }, gate.SizeUnknown},
 	} {
 		for version, clientOf := range map[string]func(*memhttp.Server) *http.Client{
 			"HTTP/1.1": (*memhttp.Server).Client, "HTTP/2": (*memhttp.Server).ClientHTTP2,
