@@ -94,3 +94,26 @@ func TestMessagesAreWeighedOneByOneAndDescribedOnce(t *testing.T) {
 		t.Errorf("the key was asked for %d times, the calls are %+v", keys, calls)
 	}
 }
+
+// TestAMessageDoesNotHaveTheSizeOfItsStream has a stream whose whole size is known.
+func TestAMessageDoesNotHaveTheSizeOfItsStream(t *testing.T) {
+	for name, test := range map[string]struct {
+		config Config
+		want   int64
+	}{
+		"unknown":   {Config{}, gate.SizeUnknown},
+		"by option": {Config{Size: func(m any) int64 { return int64(len(m.(string))) }}, 3},
+	} {
+		size := int64(-99)
+		g := gate.Must(gate.New("db", 1, gate.WithOnEvent(func(_ context.Context, e gate.Event) { size = e.Call.Size })))
+		set := OptionFunc(func(to *Config) error { *to = test.config; return nil })
+		m := Must("", gate.Admitter(g), []Option{set}).Messages(t.Context(), gate.Call{Size: 500}, nil)
+		if err := m.Admit("abc"); err != nil {
+			t.Fatal(err)
+		}
+		m.End()
+		if size != test.want {
+			t.Errorf("%s: size %d, want %d", name, size, test.want)
+		}
+	}
+}
