@@ -106,6 +106,7 @@ func (g *Gate) endWaitLocked(a *arrival, end moment) {
 	s.waited = time.Duration(end.at - a.now.at)
 	s.since = end.at
 	a.waited = s.waited
+	a.receiveLocked()
 	switch {
 	case a.err != nil:
 		a.verdict = abandoned
@@ -124,14 +125,19 @@ func (g *Gate) endWaitLocked(a *arrival, end moment) {
 	}
 }
 
+// receiveLocked receives the message that ends a wait, if it was sent.
+func (a *arrival) receiveLocked() {
+	if a.slot.state != slotWaiting && !a.woken {
+		<-a.slot.ready // sent under the lock, so it is there
+		a.woken = true
+	}
+}
+
 // leaveLocked ends a wait that leads to no lease, and frees the slot. If the call
 // was admitted at the same time, its units are handed on.
 func (g *Gate) leaveLocked(a *arrival) {
 	s := a.slot
 	a.slot = nil
-	if s.state != slotWaiting && !a.woken {
-		<-s.ready // sent under the lock, so it is there
-	}
 	switch s.state {
 	case slotHolding:
 		g.inFlight -= s.cost

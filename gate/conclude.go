@@ -44,6 +44,7 @@ func (g *Gate) giveUp(a *arrival) {
 		return
 	}
 	g.mu.Lock()
+	a.receiveLocked()
 	g.leaveLocked(a)
 	g.totals.abandoned++
 	g.unlock()

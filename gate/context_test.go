@@ -180,6 +180,31 @@ func TestAgeCountsFromTheGrant(t *testing.T) {
 	})
 }
 
+// TestContextThatIsDoneWithoutAnErrorLeavesNoMessage has such a context end a wait just before a grant, whose message
+// nobody receives then.
+func TestContextThatIsDoneWithoutAnErrorLeavesNoMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t, 1)
+		holder := acquire(t, g, gate.Call{})
+		ctx, cancel := context.WithCancel(t.Context())
+		late := newLateErr(stubContext{ctx, func() error { return nil }})
+		waiter := start(late, g, gate.Call{})
+		late.armed.Store(true)
+		cancel()
+		<-late.looking
+		holder.Release()
+		close(late.answer)
+		lease := waiter.admitted(t)
+		next := start(t.Context(), g, gate.Call{})
+		lease.Release()
+		lease = next.admitted(t)
+		next = start(t.Context(), g, gate.Call{}) // has the slot of the first
+		wantEqual(t, "the next call waits", next.waits(), true)
+		lease.Release()
+		next.admitted(t).Release()
+	})
+}
+
 // TestContextThatIsDoneWithoutAnErrorIsAWaitThatTimedOut has a context that breaks its contract, on a slot that was
 // refused for another reason before.
 func TestContextThatIsDoneWithoutAnErrorIsAWaitThatTimedOut(t *testing.T) {
