@@ -22,7 +22,7 @@ func (g *Gate) queueUp(call *Call, a *arrival) bool {
 	}()
 	// The context is asked before there is a slot to lose.
 	if a.err = g.askDeadline(a); a.err != nil {
-		a.verdict = abandoned
+		a.verdict, a.observed = abandoned, a.interest == ObserveAll
 		done = true
 		return false
 	}

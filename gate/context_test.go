@@ -50,13 +50,17 @@ func TestEndedContextDoesNotWait(t *testing.T) {
 
 func TestADeadlineThatPassedUnnoticedIsExceeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGate(t, 1)
+		var told log
+		g := newGate(t, 1, gate.WithOnEvent(told.OnEvent))
 		holder := acquire(t, g, gate.Call{})
 		ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-1))
 		defer cancel()
 		late := stubContext{ctx, func() error { return nil }} // its timer has not fired yet
 		start(late, g, gate.Call{}).failed(t, context.DeadlineExceeded)
 		holder.Release()
+		wantEqual(t, "abandoned", g.Overview().Totals.Abandoned, 1)
+		decisions := told.of(gate.EventDecision)
+		wantEqual(t, "decision", decisions[len(decisions)-1].Decision, gate.Abandoned)
 	})
 }
 
