@@ -230,6 +230,19 @@ func TestAGateInAHandlerKnowsTheClientsCall(t *testing.T) {
 	}
 }
 
+// TestAPolicyInAHandlerKnowsTheRoute has a policy that leaves out the empty route.
+func TestAPolicyInAHandlerKnowsTheRoute(t *testing.T) {
+	db := newNamed(t, "db", 1)
+	ctx, front := enter(t, t.Context(), newNamed(t, "front", 1), gate.Call{Route: "/r"})
+	defer front.Release()
+	lease, err := newPolicy(t, gate.Route("/r", db)).Acquire(ctx, gate.Call{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantNow(t, db, 1, 0)
+	lease.Release()
+}
+
 func TestARejectionInAHandlerKnowsTheClient(t *testing.T) {
 	var told log
 	db := newNamed(t, "db", 1, gate.WithMaxWait(0), gate.WithOnEvent(told.OnEvent))

@@ -135,8 +135,10 @@ func (p *Policy) addGates(gates []*Gate) error {
 func (p *Policy) Gates() []*Gate { return slices.Clone(p.gates) }
 
 // Acquire sends the call through the gates of its route. For an exempt route it
-// returns the zero Lease.
+// returns the zero Lease. A call without a Route is the call that ctx belongs to, as
+// for [Gate.Acquire].
 func (p *Policy) Acquire(ctx context.Context, call Call) (Lease, error) {
+	call.inherit(ctx)
 	pl := p.lookup(call.Route)
 	if pl.exempts() {
 		return Lease{}, nil
