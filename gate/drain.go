@@ -74,7 +74,12 @@ func (l Lease) Draining() <-chan struct{} {
 	if l.slot == nil {
 		return nil
 	}
-	g := l.slot.gate
+	return l.slot.gate.Draining()
+}
+
+// Draining returns a channel that is closed when the gate begins to drain. It is for
+// streams that hold no lease: idle ones with [HoldMessage] and those of exempt routes.
+func (g *Gate) Draining() <-chan struct{} {
 	now := g.moment()
 	g.mu.Lock()
 	defer g.mu.Unlock()

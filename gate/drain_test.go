@@ -168,6 +168,7 @@ func TestHoldersLearnOfADrain(t *testing.T) {
 		done := drain(t.Context(), wide)
 		wantEqual(t, "for who asked before", begun(draining), true)
 		wantEqual(t, "for who asks now", begun(before.Draining()), true)
+		wantEqual(t, "without a lease", begun(wide.Draining()), true)
 		if err := wide.Reopen(); err != nil {
 			t.Fatal(err)
 		}

@@ -32,7 +32,7 @@ func walls() []wall {
 	}
 	grpc := []string{"google.golang.org/grpc/...", "golang.org/x/net/...", "golang.org/x/sys/...", "golang.org/x/text/..."}
 	shared := []string{"gate", "interceptor", "interceptor/otelgate",
-		"interceptor/internal/host", "interceptor/internal/mistake", "interceptor/internal/refusal"}
+		"interceptor/internal/host", "interceptor/internal/mistake", "interceptor/internal/refusal", "interceptor/internal/shutdown"}
 	messages := "interceptor/internal/refusal/details"
 	opening := "interceptor/internal/opening"
 	return []wall{
@@ -44,6 +44,7 @@ func walls() []wall {
 		{of: "interceptor/internal/mistake"},
 		{of: "interceptor/internal/opening", own: []string{"gate"}},
 		{of: "interceptor/internal/refusal", own: []string{"gate"}},
+		{of: "interceptor/internal/shutdown", own: []string{"gate"}},
 		{of: messages, own: []string{"gate", "interceptor/internal/refusal"}, external: details},
 		{of: "interceptor/otelgate/...", own: []string{"gate"}, external: otel},
 		{of: "interceptor/httpgate/...", own: slices.Concat(shared, []string{opening}), external: otel},

@@ -32,8 +32,14 @@ type Server struct {
 // Start serves h without TLS, HTTP/1.1 and HTTP/2 with prior knowledge, until
 // the test ends.
 func Start(t testing.TB, h http.Handler) *Server {
+	return StartServer(t, &http.Server{Handler: h})
+}
+
+// StartServer is Start for a server of the test's own, whose Protocols and ErrorLog it
+// sets.
+func StartServer(t testing.TB, srv *http.Server) *Server {
 	s := &Server{URL: "http://in-memory.test", listener: newListener(), testing: t}
-	srv := s.server(h)
+	configure(srv)
 	s.serve(srv, func() error { return srv.Serve(s.listener) })
 	return s
 }
@@ -41,19 +47,20 @@ func Start(t testing.TB, h http.Handler) *Server {
 // StartTLS serves h with TLS.
 func StartTLS(t testing.TB, h http.Handler) *Server {
 	s := &Server{URL: "https://in-memory.test", listener: newListener(), testing: t}
-	srv := s.server(h)
+	srv := &http.Server{Handler: h}
+	configure(srv)
 	srv.TLSConfig, s.roots = NewTLS(t)
 	s.serve(srv, func() error { return srv.ServeTLS(s.listener, "", "") })
 	return s
 }
 
-func (s *Server) server(h http.Handler) *http.Server {
+func configure(srv *http.Server) {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(true)
 	protocols.SetUnencryptedHTTP2(true)
 	// What it logs are panics, which tests cause on purpose.
-	return &http.Server{Handler: h, Protocols: &protocols, ErrorLog: log.New(io.Discard, "", 0)}
+	srv.Protocols, srv.ErrorLog = &protocols, log.New(io.Discard, "", 0)
 }
 
 func (s *Server) serve(srv *http.Server, serve func() error) {
