@@ -138,7 +138,7 @@ func serveUntil(ctx context.Context, s *server.Server, l net.Listener, stderr io
 		return err
 	case <-ctx.Done():
 	}
-	fmt.Fprintln(stderr, "demo: draining the gates, waiting for the calls in flight")
+	fmt.Fprintln(stderr, "demo: not ready any more, waiting for the calls in flight")
 	end, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
 	return errors.Join(s.Shutdown(end), <-served)

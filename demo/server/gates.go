@@ -1,10 +1,6 @@
 package server
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"sync"
 	"time"
 
 	"connectrpc.com/connect"
@@ -97,20 +93,4 @@ func (g *Gates) CheckProxy(timeout time.Duration) error {
 		return nil
 	}
 	return gate.CheckTimeouts(g.policy, HandlerTimeout, timeout)
-}
-
-// drain drains all gates at once and waits until no call is in flight.
-func (g *Gates) drain(ctx context.Context) error {
-	var all sync.WaitGroup
-	gates := g.all()
-	errs := make([]error, len(gates))
-	for i, each := range gates {
-		all.Go(func() {
-			if err := each.Drain(ctx); err != nil {
-				errs[i] = fmt.Errorf("drain gate %s with %d in flight: %w", each.Name(), each.InFlight(), err)
-			}
-		})
-	}
-	all.Wait()
-	return errors.Join(errs...)
 }

@@ -163,7 +163,14 @@ func TestShutdownEndsHealthWatchers(t *testing.T) {
 	if err := s.Shutdown(t.Context()); err != nil { // would last forever
 		t.Error(err)
 	}
-	if _, err := watch.Recv(); err == nil {
+	answer, err := watch.Recv()
+	if err == nil { // the last one, if it was sent before the end of the stream
+		if status := answer.GetStatus(); status != healthv1.HealthCheckResponse_NOT_SERVING {
+			t.Errorf("the watcher received %s, want NOT_SERVING", status)
+		}
+		_, err = watch.Recv()
+	}
+	if err == nil {
 		t.Error("the watcher received an answer, want the end of the stream")
 	}
 }

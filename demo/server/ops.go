@@ -44,21 +44,18 @@ func (o *Ops) connectOptions() []connect.HandlerOption {
 	return []connect.HandlerOption{connect.WithInterceptors(tracing)}
 }
 
-// mount returns a handler of the calls and of the operators' pages.
-func (o *Ops) mount(calls, health http.Handler, gates []*gate.Gate) http.Handler {
+// mount adds the operators' pages to those of a mux.
+func (o *Ops) mount(mux *http.ServeMux, health http.Handler, gates []*gate.Gate) {
 	if o == nil {
-		return calls
+		return
 	}
 	opts := []gatedebug.Option{gatedebug.WithTraceID(traceID)}
 	if o.Control {
 		opts = append(opts, gatedebug.WithControl())
 	}
-	mux := http.NewServeMux()
-	mux.Handle("/", calls)
 	mux.Handle("/debug/gate/", gatedebug.Handler(gates, opts...))
 	mux.Handle("/healthz", health)
 	mux.Handle("/metrics", o.Metrics)
-	return mux
 }
 
 func traceID(ctx context.Context) string {

@@ -13,7 +13,9 @@ import (
 
 	"github.com/rpcgate/rpcgate/demo/store"
 	"github.com/rpcgate/rpcgate/gate/gatedebug"
+	"github.com/rpcgate/rpcgate/interceptor"
 	"github.com/rpcgate/rpcgate/interceptor/connectgate"
+	"github.com/rpcgate/rpcgate/interceptor/httpgate"
 )
 
 // Pool is how many database connections the demo has. 20 is a usual size for a pool, and far more than an embedded
@@ -27,6 +29,7 @@ type Server struct {
 	probed *health.Server
 	grpc   *grpc.Server
 	http   *http.Server
+	stop   *httpgate.Stopper
 	ended  context.Context    // done when the server ends
 	end    context.CancelFunc // ends it, and calls that would never end by themselves: see endable
 }
@@ -43,19 +46,26 @@ func New(st *store.Store, gates *Gates, observe Observer, ops *Ops) *Server {
 	c := newConnectHandler(s, newConnectHealth(healthz), append(ops.connectOptions(), gates.connectOptions()...)...)
 	c.Handle(restGRPCPath, newRESTHandlerGRPC(restGRPCPath, g))
 	ended, end := context.WithCancel(context.Background())
+	mux := http.NewServeMux()
+	web := &http.Server{
+		Handler:           endable(ended, connectgate.TrailersOnly(split(g, mux))),
+		Protocols:         protocols(),
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 1000},
+		ReadHeaderTimeout: 5 * time.Second,
+	}
+	stop := httpgate.NewStopper(web, interceptor.WithNotReady(probed.Shutdown), interceptor.WithNotReady(end))
+	mux.Handle("/", c)
+	mux.Handle("/readyz", stop.Ready())
+	ops.mount(mux, healthz, gates.all())
 	return &Server{
 		gates:  gates,
 		health: healthz,
 		probed: probed,
 		grpc:   g,
+		http:   web,
+		stop:   stop,
 		ended:  ended,
 		end:    end,
-		http: &http.Server{
-			Handler:           endable(ended, connectgate.TrailersOnly(split(g, ops.mount(c, healthz, gates.all())))),
-			Protocols:         protocols(),
-			HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 1000},
-			ReadHeaderTimeout: 5 * time.Second,
-		},
 	}
 }
 
@@ -113,12 +123,10 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// Shutdown drains the gates, then ends the server. While the gates drain, new calls are refused and calls in flight are
-// finished. It gives up when ctx ends.
+// Shutdown tells the clients of health services that the server is not ready, sends all clients elsewhere, and waits
+// for the calls in flight, those that wait at a gate among them. When ctx ends, it ends what is left.
 func (s *Server) Shutdown(ctx context.Context) error {
-	err := s.gates.drain(ctx)
-	s.end()
-	err = errors.Join(err, s.http.Shutdown(ctx))
+	err := s.stop.Shutdown(ctx, s.gates.all()...)
 	s.grpc.Stop()
-	return errors.Join(err, s.http.Close())
+	return err
 }
