@@ -24,6 +24,9 @@
 // A v1 interceptor runs after a unary request was read and decoded. A v2 interceptor
 // and [NewMiddleware] run before that.
 //
+// To stop the net/http server of a handler so that no call is lost, use
+// httpgate.Shutdown.
+//
 // Health checks and reflection are exempt unless a rule of a [gate.Policy] says
 // otherwise. A handler finds its lease with [gate.LeaseFromContext] and may release
 // it early. If a handler returns the *[gate.Rejection] of a gate of its own, the

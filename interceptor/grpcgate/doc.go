@@ -14,8 +14,8 @@
 // [BeforeDecode] gates calls before that. [TapHandle] refuses some calls even
 // before they have a stream.
 //
-// To stop a server, drain its gates and then call GracefulStop: new calls are told
-// to go elsewhere while the calls in flight finish.
+// [Shutdown] stops a server so that no call is lost: new calls are sent to other
+// servers while the calls in flight, and those that wait, finish.
 //
 // Health checks and reflection are exempt unless a rule of a [gate.Policy] says
 // otherwise. A handler finds its lease with [gate.LeaseFromContext] and may release

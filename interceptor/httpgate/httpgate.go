@@ -7,6 +7,8 @@
 //
 //	{"error":"server_busy","requestId":"…"}
 //
+// [Shutdown] stops a server so that no call is lost.
+//
 // For RPCs use the packages connectgate and grpcgate, which know their protocols.
 package httpgate
 
