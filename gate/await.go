@@ -161,7 +161,7 @@ func (g *Gate) makeWayLocked(level int) {
 
 // enqueueLocked puts the arrival into the queue.
 func (g *Gate) enqueueLocked(s *slot, a *arrival) {
-	if s.ready == nil || s.era != a.now.era || s.era == unknownEra {
+	if s.ready == nil || !s.era.Same(a.now.era) {
 		s.ready, s.era = make(chan struct{}, 1), a.now.era
 	}
 	a.slot = s

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/rpcgate/rpcgate/gate/internal/era"
 )
 
 // drain is what a gate keeps about being drained.
 type drain struct {
 	begun   chan struct{} // closed while the gate drains; made when it is asked for
-	era     era           // that begun was made in
+	era     era.Era       // that begun was made in
 	callers []chan error  // each has room for the result of a call of Drain that waits
 }
 
@@ -83,7 +85,7 @@ func (g *Gate) Draining() <-chan struct{} {
 	now := g.moment()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if d := &g.drain; d.begun == nil || d.era != now.era {
+	if d := &g.drain; d.begun == nil || !d.era.Same(now.era) {
 		d.begun, d.era = make(chan struct{}), now.era
 		if g.draining {
 			close(d.begun)
@@ -94,8 +96,8 @@ func (g *Gate) Draining() <-chan struct{} {
 
 // tellHoldersLocked tells the holders that asked for it of a drain. Those of another era
 // are gone.
-func (g *Gate) tellHoldersLocked(now era) {
-	if d := &g.drain; d.begun != nil && d.era == now {
+func (g *Gate) tellHoldersLocked(now era.Era) {
+	if d := &g.drain; d.begun != nil && d.era.Same(now) {
 		close(d.begun)
 	} else {
 		d.begun = nil

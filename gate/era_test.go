@@ -7,23 +7,8 @@ import (
 	"time"
 
 	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/internal/eras"
 )
-
-// eras runs a function outside of bubbles and in several of them, in an order in which each change of era comes up.
-func eras(t *testing.T, use func(t *testing.T)) {
-	t.Helper()
-	bubble := func(t *testing.T) { synctest.Test(t, use) }
-	for _, step := range []struct {
-		name string
-		run  func(*testing.T)
-	}{
-		{"real", use}, {"bubble", bubble}, {"next bubble", bubble}, {"real again", use}, {"last bubble", bubble}, {"real at the end", use},
-	} {
-		if !t.Run(step.name, step.run) {
-			return
-		}
-	}
-}
 
 // TestAGateServesBubblesAndTheRealClock uses one gate, such as a package's variable, in tests with and without a bubble.
 func TestAGateServesBubblesAndTheRealClock(t *testing.T) {
@@ -31,7 +16,7 @@ func TestAGateServesBubblesAndTheRealClock(t *testing.T) {
 	g := newGate(t, 1, gate.WithMaxWait(wait), gate.WithMaxHold(time.Hour),
 		gate.WithRetryDelayGrowth(time.Minute), gate.WithOnEvent(func(context.Context, gate.Event) {}))
 	chain := gate.Chain(g, newNamed(t, "wide", 2))
-	eras(t, func(t *testing.T) {
+	eras.Each(t, func(t *testing.T) {
 		for _, a := range []gate.Admitter{g, chain} {
 			holder := acquire(t, a, gate.Call{})
 			start := time.Now()
@@ -108,7 +93,7 @@ func TestAHoldThatIsTooLongIsToldInEachEra(t *testing.T) {
 			told <- e
 		}
 	}))
-	eras(t, func(t *testing.T) {
+	eras.Each(t, func(t *testing.T) {
 		told = make(chan gate.Event, 1)
 		lease := acquire(t, g, gate.Call{})
 		defer lease.Release()
@@ -144,7 +129,7 @@ func TestALeaseOfAnotherEraHidesNoHoldThatIsTooLong(t *testing.T) {
 func TestDrainsKeepNoChannelOfAnotherEra(t *testing.T) {
 	asked, drained := newNamed(t, "asked", 1), newNamed(t, "drained", 1)
 	var held gate.Lease
-	eras(t, func(t *testing.T) {
+	eras.Each(t, func(t *testing.T) {
 		lease := acquire(t, asked, gate.Call{})
 		select {
 		case <-lease.Draining():

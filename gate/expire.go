@@ -4,6 +4,8 @@ import (
 	"math"
 	"time"
 	"weak"
+
+	"github.com/rpcgate/rpcgate/gate/internal/era"
 )
 
 // expiry ends the waits of all calls at a gate with one timer. The timer is set for
@@ -12,8 +14,8 @@ import (
 // is admitted in time, as most are, neither starts a timer nor stops one.
 type expiry struct {
 	timer *time.Timer
-	at    int64 // when the timer is due, 0 if it is not set
-	era   era   // that it was made in
+	at    int64   // when the timer is due, 0 if it is not set
+	era   era.Era // that it was made in
 }
 
 // watchWaitsLocked sets the timer if a wait ends before the time that it is set for.
@@ -22,7 +24,7 @@ func (g *Gate) watchWaitsLocked(now moment) {
 		return
 	}
 	x := &g.expiry
-	if x.era != now.era || now.era == unknownEra {
+	if !x.era.Same(now.era) {
 		*x = expiry{era: now.era}
 	}
 	first := g.queue.ends[0].until

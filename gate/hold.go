@@ -1,6 +1,10 @@
 package gate
 
-import "time"
+import (
+	"time"
+
+	"github.com/rpcgate/rpcgate/gate/internal/era"
+)
 
 // holdWatch finds leases that are held for longer than [WithMaxHold] allows. It has
 // them in the order in which they were given, so that only the first ones are ever
@@ -8,8 +12,8 @@ import "time"
 type holdWatch struct {
 	first, last *slot
 	timer       *time.Timer
-	at          int64 // when the timer is due, 0 if it is not set
-	era         era   // that the timer was made in
+	at          int64   // when the timer is due, 0 if it is not set
+	era         era.Era // that the timer was made in
 }
 
 // mostReported is how many leases are reported while the lock is held once.
@@ -60,7 +64,7 @@ func (g *Gate) unwatchHoldLocked(s *slot) {
 // earlier time: then it is set anew when it fires.
 func (g *Gate) setHoldTimerLocked(now moment) {
 	w := &g.holdWatch
-	if now.era == unknownEra {
+	if now.era == era.Unknown {
 		w.timer, w.at = nil, 0
 	}
 	if w.first == nil || w.at != 0 {

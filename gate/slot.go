@@ -3,6 +3,8 @@ package gate
 import (
 	"context"
 	"time"
+
+	"github.com/rpcgate/rpcgate/gate/internal/era"
 )
 
 // slotState is what a slot is in use for.
@@ -64,7 +66,7 @@ type slot struct {
 	// wait, so that the sender never blocks. It is made when the slot first waits
 	// in an era.
 	ready chan struct{}
-	era   era
+	era   era.Era
 }
 
 // minSpare is how many free slots a gate keeps in any case. It drops what it needed

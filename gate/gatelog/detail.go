@@ -21,21 +21,26 @@ func (g *gateLog) mayDetail(most int) bool {
 // inBurst reports whether a decision belongs to a burst. A rejection begins one if
 // the interval before it had none. Without a burst, an accepted call costs one
 // atomic load.
-func (g *gateLog) inBurst(l *Logger, rejected bool) bool {
+func (g *gateLog) inBurst(l *Logger, now instant, rejected bool) bool {
 	if l.config.burstLines == 0 || !rejected && g.burstLeft.Load() <= 0 {
 		return false
 	}
-	now := l.now()
+	if !now.read {
+		now = l.now()
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if rejected {
-		if !g.rejected || now-g.lastRejection >= l.config.interval {
-			g.burstLeft.Store(int64(l.config.burstLines))
-			g.burstEnd = now + l.config.burstTime
-		}
-		g.rejected, g.lastRejection = true, now
+	if !g.era.Same(now.era) {
+		g.era, g.rejected, g.burstEnd = now.era, false, now.at
 	}
-	if now >= g.burstEnd {
+	if rejected {
+		if !g.rejected || now.at-g.lastRejection >= l.config.interval {
+			g.burstLeft.Store(int64(l.config.burstLines))
+			g.burstEnd = now.at + l.config.burstTime
+		}
+		g.rejected, g.lastRejection = true, now.at
+	}
+	if now.at >= g.burstEnd {
 		g.burstLeft.Store(0)
 	}
 	if g.burstLeft.Load() <= 0 {

@@ -34,6 +34,15 @@
 // have Info; see [WithLevels].
 //
 // The key of a call is written as a hash, since it may be a credential: see
-// [gate.WithKeySecret] and [WithRawKeys]. Other strings that clients choose are cut to 256 bytes, and characters that cannot
-// be printed are replaced.
+// [gate.WithKeySecret] and [WithRawKeys]. Other strings that clients choose are cut to
+// 256 bytes, and characters that cannot be printed are replaced.
+//
+// # Bubbles of testing/synctest
+//
+// A Logger may be a variable of a package and be used in several bubbles and outside
+// of them. It begins anew in a bubble with the first rejected call, or with any call
+// if its last one was in another bubble: it writes what it has counted before,
+// without interval_s, and from then on its intervals are those of the bubble's clock.
+// Calls that are admitted do not make it read the clock. So a test that has only such
+// calls should end with [Logger.Flush].
 package gatelog

@@ -6,10 +6,10 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/gate/internal/clean"
+	"github.com/rpcgate/rpcgate/gate/internal/era"
 )
 
 // Logger writes the decisions of gates to a log; see the package documentation.
@@ -22,18 +22,16 @@ import (
 type Logger struct {
 	log    *slog.Logger
 	config config
-	base   time.Time // now counts from it
+	clock  era.Clock
 
 	gates  atomic.Pointer[map[string]*gateLog] // by name; replaced, never changed
-	armed  atomic.Bool                         // the timer runs
+	timing atomic.Uint32                       // timingOff and so on
 	closed atomic.Bool
 
-	writing sync.Mutex     // held while summaries are taken and written
-	timers  sync.WaitGroup // running timers
+	writing sync.Mutex // held while summaries are taken and written
 
-	mu    sync.Mutex // guards what follows and the changes to gates and their rows
-	timer *time.Timer
-	since time.Time // when the interval began
+	mu     sync.Mutex // guards what follows and the changes to timing, and to gates and their rows
+	ticker *ticker    // of the era of the last interval; nil: there was none
 }
 
 // New returns a Logger that writes to log. It panics if log is nil or an option
@@ -46,7 +44,7 @@ func New(log *slog.Logger, opts ...Option) *Logger {
 	if err != nil {
 		panic("gatelog: " + err.Error())
 	}
-	l := &Logger{log: log, config: c, base: time.Now()}
+	l := &Logger{log: log, config: c, clock: era.NewClock()}
 	l.gates.Store(&map[string]*gateLog{})
 	return l
 }
@@ -69,8 +67,14 @@ func (l *Logger) OnEvent(ctx context.Context, e gate.Event) {
 	if e.Kind != gate.EventDecision && e.Kind != gate.EventMaxHold || l.closed.Load() {
 		return
 	}
+	rejected := e.Decision.Rejected()
+	var now instant // read for rejections, in bursts and in bubbles
+	if rejected || l.timing.Load() == timingInBubble {
+		now = l.now()
+		l.leave(now.era)
+	}
 	g, r, sampled := l.count(&e)
-	if !l.armed.Load() { // after counting, so that no count is left behind
+	if l.timing.Load() == timingOff { // after counting, so that no count is left behind
 		l.arm()
 	}
 	switch {
@@ -80,7 +84,7 @@ func (l *Logger) OnEvent(ctx context.Context, e gate.Event) {
 		} else {
 			r.dropped.Add(1)
 		}
-	case g.inBurst(l, e.Decision.Rejected()):
+	case g.inBurst(l, now, rejected):
 		l.writeDecision(ctx, r, &e, "burst")
 	case !sampled:
 	case g.mayDetail(l.config.maxDetails):
@@ -114,6 +118,3 @@ func (l *Logger) count(e *gate.Event) (g *gateLog, r *row, sampled bool) {
 		// makes another one.
 	}
 }
-
-// now returns the time since the Logger was made.
-func (l *Logger) now() time.Duration { return time.Since(l.base) }

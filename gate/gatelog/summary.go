@@ -10,42 +10,18 @@ import (
 	"github.com/rpcgate/rpcgate/gate"
 )
 
-// arm begins an interval and sets the timer that writes the summaries at its end.
-func (l *Logger) arm() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.armed.Load() || l.closed.Load() {
-		return
-	}
-	l.since = time.Now()
-	l.timers.Add(1)
-	l.timer = time.AfterFunc(l.config.interval, func() {
-		defer l.timers.Done()
-		l.Flush(context.Background())
-	})
-	l.armed.Store(true)
-}
-
-// disarm ends the interval and returns its length.
-func (l *Logger) disarm() time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.armed.Load() {
-		return 0
-	}
-	if l.timer.Stop() {
-		l.timers.Done()
-	}
-	l.armed.Store(false)
-	return time.Since(l.since)
-}
-
 // Flush ends the current interval and writes its summaries, if there are any. It
 // passes ctx to the [slog.Handler].
-func (l *Logger) Flush(ctx context.Context) {
+func (l *Logger) Flush(ctx context.Context) { l.flush(ctx, nil) }
+
+// flush is Flush, also for a timer: by is its ticker then.
+func (l *Logger) flush(ctx context.Context, by *ticker) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
-	interval := l.disarm()
+	interval, ok := l.disarm(by)
+	if !ok {
+		return
+	}
 	all := l.take()
 	slices.SortFunc(all, func(a, b counts) int {
 		return cmp.Or(cmp.Compare(a.gate, b.gate), cmp.Compare(a.route, b.route))
@@ -56,12 +32,13 @@ func (l *Logger) Flush(ctx context.Context) {
 }
 
 // Close writes the last summaries and makes the Logger ignore further events. When
-// it returns, the Logger has no timer and no goroutine any more. It always returns
-// nil and may be called again.
+// it returns, the Logger has no timer and no goroutine any more; a timer of a bubble
+// of testing/synctest is left to the bubble. It always returns nil and may be called
+// again.
 func (l *Logger) Close() error {
 	l.closed.Store(true)
 	l.Flush(context.Background())
-	l.timers.Wait()
+	l.wait()
 	return nil
 }
 
@@ -94,8 +71,10 @@ func (l *Logger) writeSummary(ctx context.Context, c *counts, interval time.Dura
 		slog.Float64("waited_ms_max", ms(c.longest)),
 		slog.Int64("peak_in_flight", c.peak),
 		slog.Int64("limit", c.limit),
-		slog.Float64("interval_s", interval.Round(time.Millisecond).Seconds()),
 	)
+	if interval != unknownInterval {
+		attrs = append(attrs, slog.Float64("interval_s", interval.Round(time.Millisecond).Seconds()))
+	}
 	if c.heldTooLong > 0 {
 		attrs = append(attrs, slog.Uint64("held_too_long", c.heldTooLong))
 	}

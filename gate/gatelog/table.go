@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rpcgate/rpcgate/gate/internal/clean"
+	"github.com/rpcgate/rpcgate/gate/internal/era"
 )
 
 // otherRoute is the row of all routes that have no row of their own.
@@ -23,6 +24,7 @@ type gateLog struct {
 	burstLeft atomic.Int64 // lines that the burst may still write
 
 	mu            sync.Mutex // guards what follows
+	era           era.Era    // of the times below
 	rejected      bool       // there was a rejection
 	lastRejection time.Duration
 	burstEnd      time.Duration

@@ -31,8 +31,9 @@ func walls() []wall {
 		"google.golang.org/genproto/googleapis/rpc/status",
 	}
 	grpc := []string{"google.golang.org/grpc/...", "golang.org/x/net/...", "golang.org/x/sys/...", "golang.org/x/text/..."}
-	shared := []string{"gate", "interceptor", "interceptor/otelgate",
-		"interceptor/internal/host", "interceptor/internal/mistake", "interceptor/internal/refusal", "interceptor/internal/shutdown"}
+	core := []string{"gate", "gate/internal/era"}
+	shared := slices.Concat(core, []string{"interceptor", "interceptor/otelgate",
+		"interceptor/internal/host", "interceptor/internal/mistake", "interceptor/internal/refusal", "interceptor/internal/shutdown"})
 	messages := "interceptor/internal/refusal/details"
 	opening := "interceptor/internal/opening"
 	return []wall{
@@ -42,11 +43,11 @@ func walls() []wall {
 		{of: "interceptor", own: shared, external: otel},
 		{of: "interceptor/internal/host", own: shared, external: otel},
 		{of: "interceptor/internal/mistake"},
-		{of: "interceptor/internal/opening", own: []string{"gate"}},
-		{of: "interceptor/internal/refusal", own: []string{"gate"}},
-		{of: "interceptor/internal/shutdown", own: []string{"gate"}},
-		{of: messages, own: []string{"gate", "interceptor/internal/refusal"}, external: details},
-		{of: "interceptor/otelgate/...", own: []string{"gate"}, external: otel},
+		{of: "interceptor/internal/opening", own: core},
+		{of: "interceptor/internal/refusal", own: core},
+		{of: "interceptor/internal/shutdown", own: core},
+		{of: messages, own: slices.Concat(core, []string{"interceptor/internal/refusal"}), external: details},
+		{of: "interceptor/otelgate/...", own: core, external: otel},
 		{of: "interceptor/httpgate/...", own: slices.Concat(shared, []string{opening}), external: otel},
 		{of: "interceptor/connectgate/...", own: slices.Concat(shared, []string{opening, messages}),
 			external: slices.Concat(otel, details, []string{"connectrpc.com/connect/..."})},
