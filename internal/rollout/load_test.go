@@ -47,17 +47,17 @@ func (o *outcome) String() string {
 }
 
 // clients is how many make calls at a time.
-const clients = 12
+const clients = 8
 
 // underLoad does something while clients make calls, from a second before it to a second after it. None of them is at
-// rest for longer than 25 ms, so each has a connection in use most of the time.
+// rest for longer than 40 ms, so each has a connection in use most of the time.
 func underLoad(t *testing.T, call func(context.Context, time.Duration) error, do func()) *outcome {
 	var o outcome
 	var all sync.WaitGroup
 	end := make(chan struct{})
 	for i := range clients {
 		all.Go(func() {
-			rest := time.Duration(3*i)*time.Millisecond + 777*time.Microsecond
+			rest := time.Duration(5*i)*time.Millisecond + 777*time.Microsecond
 			for {
 				select {
 				case <-end:
