@@ -90,7 +90,8 @@ func TestTranscodedSendsClientsElsewhere(t *testing.T) {
 			srv := grpc.NewServer(grpcgate.ServerOptions(g)...)
 			srv.RegisterService(&grpc.ServiceDesc{
 				ServiceName: strings.Split(unaryRoute, "/")[1],
-				Streams:     []grpc.StreamDesc{{StreamName: "Unary", Handler: func(any, grpc.ServerStream) error { return nil }}},
+				Streams: []grpc.StreamDesc{{StreamName: "Unary", ServerStreams: true, // or grpc-go 1.85 takes it for a unary call
+					Handler: func(any, grpc.ServerStream) error { return nil }}},
 			}, nil)
 			header := transcodedHeader(connectgate.Transcoded(srv))
 			if got := header.Get("Retry-After"); got != test.want {
