@@ -15,6 +15,9 @@ func CheckInvariants(g *Gate) error {
 	if err := g.checkQueue(); err != nil {
 		return err
 	}
+	if err := g.checkHolds(); err != nil {
+		return err
+	}
 	return g.checkSums()
 }
 
@@ -121,6 +124,31 @@ func (g *Gate) checkEnds() error {
 	}
 	if len(ends) > 0 && (g.expiry.at == 0 || g.expiry.at > ends[0].until) {
 		return fmt.Errorf("the timer is set for %d, but a wait ends at %d", g.expiry.at, ends[0].until)
+	}
+	return nil
+}
+
+func (g *Gate) checkHolds() error {
+	watched := 0
+	for _, s := range g.slots {
+		if s.watched {
+			watched++
+		}
+	}
+	w := &g.holdWatch
+	var last *slot
+	for s := w.first; s != nil; s = s.heldAfter {
+		watched--
+		if !s.watched || s.serial == 0 || s.heldBefore != last || watched < 0 {
+			return fmt.Errorf("the list of watched leases has a slot that does not belong there: %+v", *s)
+		}
+		last = s
+	}
+	if w.last != last || watched != 0 {
+		return fmt.Errorf("%d watched leases are not in the list, or its end is wrong", watched)
+	}
+	if w.first != nil && w.at == 0 {
+		return fmt.Errorf("leases are watched, but the timer is not set")
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/internal/soak/stress"
 )
 
@@ -30,7 +31,10 @@ func TestStressLosesNothing(t *testing.T) {
 	if testing.Short() {
 		d = time.Second
 	}
-	err := stress.Run(d, []int{1, 2, 4, 8}, rand.Uint64(), func(c stress.Counts) { t.Log(c) })
+	err := stress.Run(stress.Options{
+		For: d, Procs: []int{1, 2, 4, 8}, Seed: rand.Uint64(), Check: gate.CheckInvariants,
+		Progress: func(c stress.Counts) { t.Log(c) },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,9 +108,12 @@ func (o options) run(t *testing.T) {
 		var sum stress.Counts
 		rounds := max(int(o.stress/(20*time.Second)), 1)
 		for round := range rounds {
-			err := stress.Run(o.stress/time.Duration(rounds), []int{1, 2, 4, 8}, o.seed+uint64(round)<<8, func(c stress.Counts) {
-				fmt.Printf("stress  %s\n", c)
-				sum = sum.Plus(c)
+			err := stress.Run(stress.Options{
+				For: o.stress / time.Duration(rounds), Procs: []int{1, 2, 4, 8}, Seed: o.seed + uint64(round)<<8,
+				Progress: func(c stress.Counts) {
+					fmt.Printf("stress  %s\n", c)
+					sum = sum.Plus(c)
+				},
 			})
 			if err != nil {
 				return sum, err

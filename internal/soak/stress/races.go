@@ -56,6 +56,15 @@ var rivals = []struct {
 			holder.Release()
 		}
 	}},
+	{"release during a drain", func(g *gate.Gate, holder gate.Lease) func() {
+		drained := make(chan error, 1)
+		go func() { drained <- g.Drain(context.Background()) }()
+		holder.Release()
+		return func() {
+			<-drained // hangs if nobody tells that the last lease is back
+			_ = g.Reopen()
+		}
+	}},
 	{"nobody but the end of the wait", func(_ *gate.Gate, holder gate.Lease) func() {
 		return holder.Release
 	}},

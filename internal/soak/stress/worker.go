@@ -6,53 +6,99 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"strconv"
 	"time"
 
 	"github.com/rpcgate/rpcgate/gate"
 )
 
-// work calls, again and again, as callers do who are in a hurry.
+// work calls, again and again, as callers do who are in a hurry. An observer may end the goroutine of a call.
 func (w *world) work(ctx context.Context, r *rand.Rand) {
 	for ctx.Err() == nil {
-		call := gate.Call{
-			Route:    w.routes[r.IntN(len(w.routes))],
-			Key:      []string{"", "ann", "bob", "eve"}[r.IntN(4)],
-			Priority: gate.Priority(r.IntN(3) - 1),
-		}
-		if call.Route == "/plain" || call.Route == "/wide" { // where what a call takes is known
-			call.Cost = []int64{1, 1, 1, 2, 3, math.MaxInt64}[r.IntN(6)]
-		}
-		if call.Route == "/plain" && r.IntN(4) == 0 {
-			w.do(r, call)
-			continue
-		}
-		w.call(ctx, r, call)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for ctx.Err() == nil {
+				w.once(ctx, r)
+			}
+		}()
+		<-done
 	}
 }
 
-// call goes through the policy, with a caller that may leave at any time.
-func (w *world) call(ctx context.Context, r *rand.Rand, call gate.Call) {
-	var cancel context.CancelFunc
+func (w *world) once(ctx context.Context, r *rand.Rand) {
+	switch r.IntN(32) {
+	case 0, 1:
+		w.do(r)
+	case 2:
+		w.goOn(ctx, r)
+	case 3:
+		w.messages(ctx, r)
+	default:
+		w.call(ctx, r, 0, 0)
+	}
+}
+
+// draw draws a call.
+func (w *world) draw(r *rand.Rand) gate.Call {
+	call := gate.Call{
+		Route:     w.routes[r.IntN(len(w.routes))],
+		RequestID: strconv.FormatUint(w.calls.Add(1), 10),
+		Key:       []string{"", "ann", "bob", "eve"}[r.IntN(4)],
+		Priority:  gate.Priority(r.IntN(3) - 1),
+	}
+	if w.needs[call.Route]&(keyed|moving|dry) == 0 { // where what a call takes is known
+		call.Cost = []int64{1, 1, 1, 2, 3, math.MaxInt64}[r.IntN(6)]
+	}
+	return call
+}
+
+// hurry returns the context of a caller that may leave at any time.
+func hurry(ctx context.Context, r *rand.Rand) (context.Context, context.CancelFunc) {
 	switch r.IntN(4) {
 	case 0:
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), time.Duration(r.IntN(5000))*time.Microsecond)
+		return context.WithTimeout(context.WithoutCancel(ctx), time.Duration(r.IntN(5000))*time.Microsecond)
 	case 1:
-		ctx, cancel = context.WithCancel(context.WithoutCancel(ctx))
+		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		timer := time.AfterFunc(time.Duration(r.IntN(1500))*time.Microsecond, cancel)
-		defer timer.Stop()
+		return ctx, func() { timer.Stop(); cancel() }
 	default:
-		ctx, cancel = context.WithCancel(ctx)
+		return context.WithCancel(ctx)
 	}
+}
+
+// call goes through the policy, and calls again while it holds its lease. held are the gates that ctx holds already.
+func (w *world) call(ctx context.Context, r *rand.Rand, held set, depth int) {
+	ctx, cancel := hurry(ctx, r)
 	defer cancel()
-	lease, err := w.policy.Acquire(ctx, call)
+	call := w.draw(r)
+	lease, err := gate.Enter(ctx, w.policy, &call)
 	if err != nil {
 		w.count(err)
 		return
 	}
+	missing := w.needs[call.Route] &^ held
+	if (lease == gate.Lease{}) != (missing == 0) {
+		w.problem("call of %s that holds %b: lease %+v", call.Route, held, lease)
+	}
+	if missing == 0 {
+		w.passed.Add(1)
+		return
+	}
+	defer w.release(r, lease)
+	defer w.enter(call, missing)()
 	w.admitted.Add(1)
-	leave := w.enter(call)
-	pause(r)
-	leave()
+	ctx = gate.NewContext(ctx, lease, w.policy, &call)
+	if !gate.Covers(ctx, w.policy, call.Route) {
+		w.problem("call of %s is not covered by its own lease", call.Route)
+	}
+	if depth < 3 && r.IntN(3) == 0 {
+		w.call(ctx, r, held|missing, depth+1)
+	}
+	pause(r, lease)
+}
+
+func (w *world) release(r *rand.Rand, lease gate.Lease) {
 	switch r.IntN(8) {
 	case 0:
 		lease.Release()
@@ -66,7 +112,10 @@ func (w *world) call(ctx context.Context, r *rand.Rand, call gate.Call) {
 }
 
 // do runs a handler that returns, panics or ends its goroutine.
-func (w *world) do(r *rand.Rand, call gate.Call) {
+func (w *world) do(r *rand.Rand) {
+	call := w.draw(r)
+	call.Route = "/plain"
+	call.Cost = r.Int64N(4)
 	how := r.IntN(3)
 	done := make(chan struct{})
 	go func() {
@@ -74,7 +123,7 @@ func (w *world) do(r *rand.Rand, call gate.Call) {
 		defer func() { _ = recover() }()
 		err := w.gates[0].Do(context.Background(), call, func(context.Context) error {
 			w.admitted.Add(1)
-			defer w.enter(call)()
+			defer w.enter(call, plain)()
 			switch how {
 			case 0:
 				panic("a handler's panic")
@@ -90,6 +139,35 @@ func (w *world) do(r *rand.Rand, call gate.Call) {
 	<-done
 }
 
+// goOn is a handler that releases its lease and calls on, on several goroutines. What it holds when is not known.
+func (w *world) goOn(ctx context.Context, r *rand.Rand) {
+	ctx, cancel := hurry(ctx, r)
+	defer cancel()
+	call := w.draw(r)
+	lease, err := gate.Enter(ctx, w.policy, &call)
+	if err != nil {
+		w.count(err)
+		return
+	}
+	defer lease.Release()
+	ctx = gate.NewContext(ctx, lease, w.policy, &call)
+	w.late.Go(func() {
+		own, _ := gate.LeaseFromContext(ctx)
+		own.Release()
+	})
+	w.callOn(ctx, w.draw(r))
+	lease.Gate()
+	w.late.Go(func() { gate.Covers(ctx, w.policy, call.Route) })
+}
+
+func (w *world) callOn(ctx context.Context, call gate.Call) {
+	lease, err := gate.Enter(ctx, w.policy, &call)
+	defer lease.Release()
+	if err != nil {
+		w.count(err)
+	}
+}
+
 func (w *world) count(err error) {
 	var rejection *gate.Rejection
 	switch {
@@ -99,64 +177,5 @@ func (w *world) count(err error) {
 		w.abandoned.Add(1)
 	default:
 		w.problem("error %v", err)
-	}
-}
-
-// enter counts a call into the gates of its route, and checks that there was room.
-func (w *world) enter(call gate.Call) (leave func()) {
-	var at []*watched
-	switch call.Route {
-	case "/chain":
-		at = []*watched{w.gates[0], w.gates[1]}
-	case "/all":
-		at = w.gates
-	default:
-		for _, g := range w.gates {
-			if call.Route == "/"+g.Name() {
-				at = []*watched{g}
-			}
-		}
-	}
-	cost := max(call.Cost, 1)
-	if call.Route == "/wide" && call.Cost == 0 {
-		cost = 2 // of its rule
-	}
-	key := map[string]int{"": 0, "ann": 1, "bob": 2, "eve": 3}[call.Key]
-	for _, g := range at {
-		if n := g.inside.Add(g.units(cost)); g.most > 0 && n > g.most {
-			w.problem("gate %s: %d inside, want at most %d", g.Name(), n, g.most)
-		}
-		if n := g.byKey[key].Add(1); g.keyCap > 0 && n > g.keyCap {
-			w.problem("gate %s: %d calls of key %q inside, want at most %d", g.Name(), n, call.Key, g.keyCap)
-		}
-	}
-	return func() {
-		for _, g := range at {
-			g.inside.Add(-g.units(cost))
-			g.byKey[key].Add(-1)
-		}
-	}
-}
-
-// units is what a call of that cost takes of a gate.
-func (g *watched) units(cost int64) int64 {
-	if g.most == 0 {
-		return cost
-	}
-	return min(cost, g.most)
-}
-
-// pause is the work of a call.
-func pause(r *rand.Rand) {
-	switch r.IntN(4) {
-	case 0:
-	case 1:
-		runtime.Gosched()
-	case 2:
-		for range r.IntN(2000) {
-			_ = r.Uint64()
-		}
-	default:
-		<-time.After(time.Duration(r.IntN(200)) * time.Microsecond)
 	}
 }
