@@ -20,4 +20,11 @@
 // serves all viewers and runs only while there are any. Calls that are admitted at
 // once are counted by route, but only at a gate that a viewer has open. The memory
 // is bounded.
+//
+// # Bubbles of testing/synctest
+//
+// The handlers may be variables of a package and be used in several bubbles and
+// outside of them, in one after the other. What was seen in another one is forgotten.
+// The page can be open in one at a time: while it is, another one gets 503 instead of
+// the live events.
 package gatedebug

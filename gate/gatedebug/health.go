@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/gate/internal/era"
 )
 
 // The values of status in the responses of [Health].
@@ -42,7 +43,7 @@ func Health(gates ...*gate.Gate) http.Handler {
 	must(err)
 	h := &health{}
 	for _, g := range gates {
-		r := &lastRejection{base: time.Now()}
+		r := &lastRejection{clock: era.NewClock()}
 		g.Observe(r)
 		h.gates = append(h.gates, watched{g, r})
 	}
@@ -60,8 +61,9 @@ type watched struct {
 
 // lastRejection is an observer that remembers when a call was last rejected.
 type lastRejection struct {
-	base  time.Time
-	after atomic.Int64 // nanoseconds from base to the rejection, plus one; 0 if there was none
+	clock era.Clock
+	at    atomic.Int64  // nanoseconds on the clock, plus one; 0 if there was no rejection
+	era   atomic.Uint64 // of at
 }
 
 func (*lastRejection) Interest(context.Context) gate.Interest {
@@ -70,8 +72,20 @@ func (*lastRejection) Interest(context.Context) gate.Interest {
 
 func (l *lastRejection) OnEvent(_ context.Context, e gate.Event) {
 	if e.Decision.Rejected() && !e.DryRun && e.Reason != gate.ReasonKeyLimit {
-		l.after.Store(int64(time.Since(l.base)) + 1)
+		now, e := l.clock.Now()
+		l.at.Store(int64(now) + 1)
+		l.era.Store(uint64(e))
 	}
+}
+
+// recent reports whether the rejection was in the last 5 seconds.
+func (l *lastRejection) recent() bool {
+	at := l.at.Load()
+	if at == 0 {
+		return false
+	}
+	now, e := l.clock.Now()
+	return e == era.Era(l.era.Load()) && now-time.Duration(at-1) <= recently
 }
 
 type healthAnswer struct {
@@ -116,13 +130,12 @@ func (g watched) health() gateHealth {
 		Name: s.Name, Status: StatusDegraded,
 		InFlight: s.InFlight, Limit: s.Limit, Waiting: s.Waiting, Draining: s.Draining, DryRun: s.DryRun,
 	}
-	last := g.rejection.after.Load()
 	switch {
 	case s.DryRun:
 		h.Status = StatusOK
 	case s.Draining:
 		h.Reason = "draining"
-	case last != 0 && time.Since(g.rejection.base)-time.Duration(last-1) <= recently:
+	case g.rejection.recent():
 		h.Reason = "rejecting"
 	case s.InFlight >= s.Limit && s.Waiting > 0:
 		h.Reason = "full"

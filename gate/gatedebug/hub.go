@@ -2,8 +2,11 @@ package gatedebug
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"time"
+
+	"github.com/rpcgate/rpcgate/gate/internal/era"
 )
 
 const (
@@ -19,7 +22,7 @@ const (
 	maxSamples = 60_000
 )
 
-var errTooMany = errors.New("too many viewers")
+var errElsewhere = errors.New("the page is open in another bubble of testing/synctest, or outside of it")
 
 // hub samples the gates while there are viewers, and sends them the samples.
 type hub struct {
@@ -29,9 +32,10 @@ type hub struct {
 
 	mu      sync.Mutex // guards what follows
 	viewers map[*viewer]struct{}
+	era     era.Era     // of the viewers, the timer and the samples
 	left    time.Time   // when the last viewer left
 	timer   *time.Timer // fires for the next sample; nil while the sampler is off
-	forget  *time.Timer // drops the samples
+	runs    int         // of the sampler, so far
 	last    time.Time   // of the last sample; zero before the first of this run
 	gates   []sampled   // by index; nil if there are no samples
 	samples uint64      // taken so far
@@ -76,8 +80,12 @@ func (v *viewer) send(message []byte) {
 func (h *hub) join(name string) (*viewer, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.viewers) >= h.config.maxViewers {
-		return nil, errTooMany
+	now := era.Of(time.Now())
+	if err := h.refuseLocked(now); err != nil {
+		return nil, err
+	}
+	if !h.era.Same(now) {
+		h.era, h.timer, h.gates = now, nil, nil
 	}
 	if h.timer == nil {
 		h.startLocked()
@@ -95,6 +103,19 @@ func (h *hub) join(name string) (*viewer, error) {
 	return v, nil
 }
 
+// refuseLocked returns an error if no viewer may join now. A viewer of another era
+// cannot be served by the same timer.
+func (h *hub) refuseLocked(now era.Era) error {
+	switch {
+	case len(h.viewers) >= h.config.maxViewers:
+		return fmt.Errorf("too many viewers: at most %d may have this page open", h.config.maxViewers)
+	case len(h.viewers) > 0 && !h.era.Same(now):
+		return errElsewhere
+	default:
+		return nil
+	}
+}
+
 // leave removes a viewer. Without viewers the sampler stops after grace.
 func (h *hub) leave(v *viewer) {
 	h.mu.Lock()
@@ -109,11 +130,11 @@ func (h *hub) leave(v *viewer) {
 	h.left = time.Now()
 }
 
-// giveUp drops the samples, unless the sampler runs again.
-func (h *hub) giveUp() {
+// giveUp drops the samples, unless the sampler has run again since the given run.
+func (h *hub) giveUp(run int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.timer == nil {
+	if run == h.runs {
 		h.gates = nil
 	}
 }
@@ -121,9 +142,6 @@ func (h *hub) giveUp() {
 // startLocked takes the first sample, whose rates are unknown, and sets the timer
 // for the next one.
 func (h *hub) startLocked() {
-	if h.forget != nil {
-		h.forget.Stop()
-	}
 	if h.gates == nil {
 		h.gates = make([]sampled, len(h.watches))
 	}
@@ -132,16 +150,22 @@ func (h *hub) startLocked() {
 		h.gates[i].pace = pace{}
 	}
 	h.sampleLocked()
-	h.timer = time.AfterFunc(h.config.interval, h.tick)
+	h.runs++
+	run := h.runs
+	h.timer = time.AfterFunc(h.config.interval, func() { h.tick(run) })
 }
 
-// tick samples the gates and sends the samples to the viewers.
-func (h *hub) tick() {
+// tick samples the gates and sends the samples to the viewers. A timer of an earlier
+// run, in another era, does nothing.
+func (h *hub) tick(run int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if run != h.runs {
+		return
+	}
 	if len(h.viewers) == 0 && time.Since(h.left) >= grace {
 		h.timer = nil
-		h.forget = time.AfterFunc(linger, h.giveUp)
+		time.AfterFunc(linger, func() { h.giveUp(run) })
 		return
 	}
 	h.sampleLocked()

@@ -63,6 +63,30 @@ func TestClosedTabCostsNothing(t *testing.T) {
 	})
 }
 
+func TestViewerThatComesBackKeepsTheSamples(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPage([]*gate.Gate{mustGate(t, "db", 8)})
+		p.hub.leave(join(t, p, "db"))
+		time.Sleep(grace + time.Second)
+		synctest.Wait()
+		if _, runs, kept := p.hub.count(); runs || !kept {
+			t.Fatalf("runs %v, samples kept %v, want them to be kept for a while", runs, kept)
+		}
+		v := join(t, p, "db")
+		go func() {
+			for range v.messages {
+			}
+		}()
+		time.Sleep(2 * linger)
+		synctest.Wait()
+		if _, runs, kept := p.hub.count(); !runs || !kept {
+			t.Errorf("runs %v, samples kept %v, want both while there is a viewer", runs, kept)
+		}
+		p.hub.leave(v)
+		close(v.messages)
+	})
+}
+
 func TestOneSamplerServesAllViewers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPage([]*gate.Gate{mustGate(t, "a", 1), mustGate(t, "b", 1)}, WithMaxViewers(5))

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/rpcgate/rpcgate/gate/internal/era"
 )
 
 const (
@@ -17,23 +19,25 @@ const (
 
 // serveEvents streams events until the viewer leaves or the server shuts down.
 func (p *page) serveEvents(w http.ResponseWriter, r *http.Request) {
-	switch {
-	case r.Method == http.MethodHead && !p.hub.full():
+	var err error
+	if r.Method == http.MethodHead {
 		w.Header().Set("Content-Type", "text/event-stream")
-	case r.Method == http.MethodGet && p.stream(w, r):
-	default:
+		err = p.hub.refuse()
+	} else {
+		err = p.stream(w, r)
+	}
+	if err != nil {
 		w.Header().Set("Retry-After", strconv.Itoa(retryTooMany))
-		http.Error(w, "too many viewers: at most "+strconv.Itoa(p.config.maxViewers)+" may have this page open",
-			http.StatusServiceUnavailable)
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 	}
 }
 
-// stream adds a viewer and sends it the events. It returns false, and has written
-// nothing, if there are too many viewers.
-func (p *page) stream(w http.ResponseWriter, r *http.Request) bool {
+// stream adds a viewer and sends it the events. If it returns an error, it has written
+// nothing.
+func (p *page) stream(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.hub.join(r.URL.Query().Get("gate"))
 	if err != nil {
-		return false
+		return err
 	}
 	defer p.hub.leave(v)
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -49,28 +53,28 @@ func (p *page) stream(w http.ResponseWriter, r *http.Request) bool {
 	for {
 		_ = c.SetWriteDeadline(time.Now().Add(writeTimeout))
 		if _, err := w.Write(message); err != nil {
-			return true
+			return nil
 		}
 		if err := c.Flush(); err != nil {
-			return true
+			return nil
 		}
 		select {
 		case message = <-v.messages:
 		case <-v.slow:
-			return true
+			return nil
 		case <-down:
-			return true
+			return nil
 		case <-r.Context().Done():
-			return true
+			return nil
 		}
 	}
 }
 
-// full reports whether no more viewers can join.
-func (h *hub) full() bool {
+// refuse returns an error if no viewer may join now.
+func (h *hub) refuse() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return len(h.viewers) >= h.config.maxViewers
+	return h.refuseLocked(era.Of(time.Now()))
 }
 
 // shutdowns knows which servers are shutting down. [http.Server.Shutdown] waits

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/gate/internal/era"
 )
 
 const (
@@ -84,10 +85,11 @@ func (p *pace) severity() float64 {
 	return p.rejected / (p.accepted + p.rejected) * p.rejected / (p.rejected + 10)
 }
 
-// status returns the status of the gate. p is the pace of its decisions, or zero if
+// status returns the status of the gate at a time that was just read. p is the pace of its decisions, or zero if
 // it is not known.
 func (w *watch) status(now time.Time, s *gate.Snapshot, p pace) status {
 	w.mu.Lock()
+	w.enterLocked(era.Of(now))
 	t := w.trouble
 	w.mu.Unlock()
 	var st status

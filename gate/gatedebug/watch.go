@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/gate/internal/era"
 )
 
 // watch is the observer of one gate. It receives all events while a viewer has the
@@ -18,6 +19,7 @@ type watch struct {
 	open   atomic.Int32 // viewers that have the gate open
 
 	mu         sync.Mutex // guards what follows
+	era        era.Era    // of all the times
 	trouble    trouble
 	hour       hour
 	rejections rejections
@@ -72,6 +74,7 @@ func (w *watch) OnEvent(ctx context.Context, e gate.Event) {
 	}
 	keep := false
 	if hard {
+		w.enterLocked(era.Of(now))
 		w.hour.add(now, &e)
 		w.trouble.add(now, &e)
 		if e.Decision != gate.Abandoned {
@@ -83,6 +86,17 @@ func (w *watch) OnEvent(ctx context.Context, e gate.Event) {
 	if keep {
 		w.keep(ctx, &e, now)
 	}
+}
+
+// enterLocked forgets what was seen in another era than now: in each bubble of
+// testing/synctest it is the year 2000 again.
+func (w *watch) enterLocked(now era.Era) {
+	if w.era == now {
+		return
+	}
+	w.era = now
+	w.trouble = trouble{long: w.trouble.long}
+	w.hour, w.rejections = hour{}, rejections{keep: w.rejections.keep}
 }
 
 // keep adds a rejection to those that are kept. It calls the user's function for
