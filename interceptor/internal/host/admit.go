@@ -30,7 +30,7 @@ func (h *Host) Acquire(ctx context.Context, call *gate.Call) (gate.Lease, error)
 	}
 	lease, err := gate.Enter(ctx, h.admitter, call)
 	if h.recorder != nil {
-		h.recorder.Annotate(ctx, call, lease, err)
+		h.annotate(ctx, call, lease, err, false)
 	}
 	return lease, err
 }
@@ -39,9 +39,26 @@ func (h *Host) Acquire(ctx context.Context, call *gate.Call) (gate.Lease, error)
 func (h *Host) AcquireClient(ctx context.Context, call *gate.Call) (gate.Lease, error) {
 	lease, err := gate.AcquireCall(ctx, h.admitter, call)
 	if h.recorder != nil {
-		h.recorder.AnnotateClient(ctx, call, lease, err)
+		h.annotate(ctx, call, lease, err, true)
 	}
 	return lease, err
+}
+
+// annotate records a decision. If that panics in somebody's span processor, it releases
+// the lease, which nobody else knows yet.
+func (h *Host) annotate(ctx context.Context, call *gate.Call, lease gate.Lease, err error, client bool) {
+	done := false
+	defer func() {
+		if !done {
+			lease.Release()
+		}
+	}()
+	if client {
+		h.recorder.AnnotateClient(ctx, call, lease, err)
+	} else {
+		h.recorder.Annotate(ctx, call, lease, err)
+	}
+	done = true
 }
 
 // Context returns the context for the handler of an admitted call. It carries the

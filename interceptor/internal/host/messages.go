@@ -48,10 +48,10 @@ func (m *Messages) Admit(message any) error {
 	call := m.call
 	m.host.weigh(m.ctx, &call, message)
 	lease, err := gate.Enter(m.ctx, m.host.admitter, &call)
-	m.record.Message(lease, err)
 	if err == nil {
-		m.hold(lease)
+		m.hold(lease) // first, so that it is released even if the record panics
 	}
+	m.record.Message(lease, err)
 	return err
 }
 
