@@ -189,3 +189,31 @@ func TestAReleaseIsToldIfTheAdmissionWas(t *testing.T) {
 		t.Errorf("got  %q\nwant %q", r.events, want)
 	}
 }
+
+// TestADryRunTellsLaterOnlyWhatItToldBefore has a call that a dry run lets pass, and that would have waited.
+func TestADryRunTellsLaterOnlyWhatItToldBefore(t *testing.T) {
+	for admitted, want := range map[Interest][]string{
+		ObserveNothing: nil,
+		ObserveAll:     {"/a decision accepted", "/a release ", "/b decision accepted", "/b release "},
+	} {
+		g := Must(New("db", 1, WithDryRun()))
+		r := &recorder{interest: admitted}
+		g.Observe(r)
+		var leases []Lease
+		for _, route := range []string{"/a", "/b"} {
+			lease, err := g.Acquire(t.Context(), Call{Route: route})
+			if err != nil {
+				t.Fatal(err)
+			}
+			leases = append(leases, lease)
+		}
+		r.interest = ObserveAll
+		for _, lease := range leases {
+			lease.Release()
+		}
+		slices.Sort(r.events)
+		if !slices.Equal(r.events, want) {
+			t.Errorf("interest %d: got  %q\nwant %q", admitted, r.events, want)
+		}
+	}
+}
