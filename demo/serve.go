@@ -17,7 +17,7 @@ import (
 	"github.com/rpcgate/rpcgate/gate/gatelog"
 )
 
-// drainTime is how long the server waits for calls in flight when it ends.
+// drainTime is how long the server waits for calls in flight when it ends, after the grace.
 const drainTime = 10 * time.Second
 
 // endTime is how long sending the last spans and metrics may take.
@@ -32,6 +32,7 @@ type serveConfig struct {
 	gates   server.GateConfig
 	ungated bool
 	control bool
+	grace   time.Duration
 	proxy   time.Duration // timeout of the proxy in front; 0: there is no proxy
 }
 
@@ -44,10 +45,12 @@ func serveFlags(args []string, stdout io.Writer) (c serveConfig, err error) {
 	fs.BoolVar(&c.control, "control", false, "let anyone who can reach /debug/gate/ set limits there")
 	proxy := durationFlag(fs, "proxy-timeout", 0, time.Millisecond, 24*time.Hour,
 		"`time` after which a proxy in front gives up; the demo warns if that is too soon")
+	grace := durationFlag(fs, "grace", 0, 0, time.Hour,
+		"`time` to go on after an interrupt, not ready any more, until balancers have noticed")
 	if err := parseFlags(fs, args, stdout); err != nil {
 		return serveConfig{}, err
 	}
-	c.proxy = *proxy
+	c.proxy, c.grace = *proxy, *grace
 	c.gates = server.GateConfig{
 		DB: int64(*db), Reports: int64(*reports),
 		RetryMin: 200 * time.Millisecond, RetryMax: 600 * time.Millisecond, MaxHold: maxHold,
@@ -97,8 +100,8 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) (err er
 		warnOfProxy(log, gates, c.proxy)
 	}
 	greet(stderr, listener.Addr().String())
-	ops := &server.Ops{Metrics: seen.Scraped, Control: c.control}
-	return serveUntil(ctx, server.New(st, gates, nil, ops), listener, stderr)
+	ops := &server.Ops{Metrics: seen.Scraped, Control: c.control, Grace: c.grace}
+	return serveUntil(ctx, server.New(st, gates, nil, ops), listener, c.grace+drainTime, stderr)
 }
 
 // warnOfProxy logs a warning if a proxy with the given timeout gives up before the server does. 0 means that there is
@@ -130,7 +133,7 @@ func shutdown(t *telemetry.Telemetry) error {
 	return t.Shutdown(end)
 }
 
-func serveUntil(ctx context.Context, s *server.Server, l net.Listener, stderr io.Writer) error {
+func serveUntil(ctx context.Context, s *server.Server, l net.Listener, most time.Duration, stderr io.Writer) error {
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	select {
@@ -139,7 +142,7 @@ func serveUntil(ctx context.Context, s *server.Server, l net.Listener, stderr io
 	case <-ctx.Done():
 	}
 	fmt.Fprintln(stderr, "demo: not ready any more, waiting for the calls in flight")
-	end, cancel := context.WithTimeout(context.Background(), drainTime)
+	end, cancel := context.WithTimeout(context.Background(), most)
 	defer cancel()
 	return errors.Join(s.Shutdown(end), <-served)
 }

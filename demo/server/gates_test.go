@@ -150,6 +150,39 @@ func TestShutdownLetsCallsInsideFinish(t *testing.T) {
 	calls.Wait()
 }
 
+// TestServerGoesOnInItsGrace has balancers that look at one of the health services or at /readyz.
+func TestServerGoesOnInItsGrace(t *testing.T) {
+	t.Parallel()
+	o := ops(false)
+	o.Grace = time.Hour
+	s, addr := startWith(t, gates(t), nil, o)
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan error, 1)
+	go func() { stopped <- s.Shutdown(ctx) }()
+	for status := http.StatusOK; status != http.StatusServiceUnavailable; {
+		status, _, _ = rest(t, http.MethodGet, "http://"+addr+"/readyz", "")
+	}
+	const notServing = healthv1.HealthCheckResponse_NOT_SERVING
+	conn := dial(t, addr)
+	res, err := healthv1.NewHealthClient(conn).Check(t.Context(), &healthv1.HealthCheckRequest{})
+	if err != nil || res.GetStatus() != notServing {
+		t.Errorf("gRPC health: %v, error %v", res, err)
+	}
+	viaConnect := connect.NewClient[healthv1.HealthCheckRequest, healthv1.HealthCheckResponse](
+		h2c(t), "http://"+addr+healthv1.Health_Check_FullMethodName)
+	answer, err := viaConnect.CallUnary(t.Context(), connect.NewRequest(&healthv1.HealthCheckRequest{}))
+	if err != nil || answer.Msg.GetStatus() != notServing {
+		t.Errorf("Connect health: %v, error %v", answer, err)
+	}
+	for name, list := range listers(t, addr) {
+		if _, err := list(t.Context(), &ordersv1.ListOpenOrdersRequest{Limit: 1}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	cancel()
+	<-stopped // an error if a connection was just in use
+}
+
 func TestShutdownEndsHealthWatchers(t *testing.T) {
 	t.Parallel()
 	s, addr := start(t, nil, nil)

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"connectrpc.com/grpchealth"
@@ -42,6 +43,7 @@ func grpcHealth(ctx context.Context, service *health.Server, gates http.Handler)
 type connectHealth struct {
 	services grpchealth.Checker
 	gates    http.Handler
+	notReady atomic.Bool
 }
 
 func newConnectHealth(gates http.Handler) *connectHealth {
@@ -49,7 +51,13 @@ func newConnectHealth(gates http.Handler) *connectHealth {
 		ordersv1connect.OrderServiceName, reportsv1connect.ReportServiceName)}
 }
 
+// shutdown makes all services not serving.
+func (h *connectHealth) shutdown() { h.notReady.Store(true) }
+
 func (h *connectHealth) Check(ctx context.Context, req *grpchealth.CheckRequest) (*grpchealth.CheckResponse, error) {
+	if h.notReady.Load() {
+		return &grpchealth.CheckResponse{Status: grpchealth.StatusNotServing}, nil
+	}
 	if req.Service != HealthOfGates {
 		return h.services.Check(ctx, req)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"net/http"
+	"time"
 
 	"connectrpc.com/connect"
 	"connectrpc.com/otelconnect"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/gate/gatedebug"
+	"github.com/rpcgate/rpcgate/interceptor"
 )
 
 // Ops is what a server offers to its operators, next to the calls. None of it is gated, so it answers when the gates do
@@ -20,6 +22,8 @@ import (
 type Ops struct {
 	Metrics http.Handler // for Prometheus
 	Control bool         // lets the live page set limits
+	// Grace is how long the server goes on after it is not ready any more, until balancers have noticed.
+	Grace time.Duration
 }
 
 // grpcOptions give every call a span and metrics, by the global providers.
@@ -42,6 +46,13 @@ func (o *Ops) connectOptions() []connect.HandlerOption {
 		panic(err)
 	}
 	return []connect.HandlerOption{connect.WithInterceptors(tracing)}
+}
+
+func (o *Ops) grace() interceptor.ShutdownOption {
+	if o == nil {
+		return interceptor.WithGrace(0)
+	}
+	return interceptor.WithGrace(o.Grace)
 }
 
 // mount adds the operators' pages to those of a mux.

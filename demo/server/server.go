@@ -42,8 +42,9 @@ func New(st *store.Store, gates *Gates, observe Observer, ops *Ops) *Server {
 	}
 	s := &shop{store: st, observe: observe, now: time.Now}
 	probed, healthz := health.NewServer(), gatedebug.Health(gates.all()...)
+	byConnect := newConnectHealth(healthz)
 	g := newGRPCServer(s, probed, append(ops.grpcOptions(), gates.grpcOptions()...)...)
-	c := newConnectHandler(s, newConnectHealth(healthz), append(ops.connectOptions(), gates.connectOptions()...)...)
+	c := newConnectHandler(s, byConnect, append(ops.connectOptions(), gates.connectOptions()...)...)
 	c.Handle(restGRPCPath, newRESTHandlerGRPC(restGRPCPath, g))
 	ended, end := context.WithCancel(context.Background())
 	mux := http.NewServeMux()
@@ -53,7 +54,9 @@ func New(st *store.Store, gates *Gates, observe Observer, ops *Ops) *Server {
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 1000},
 		ReadHeaderTimeout: 5 * time.Second,
 	}
-	stop := httpgate.NewStopper(web, interceptor.WithNotReady(probed.Shutdown), interceptor.WithNotReady(end))
+	web.RegisterOnShutdown(end)
+	stop := httpgate.NewStopper(web,
+		interceptor.WithNotReady(probed.Shutdown), interceptor.WithNotReady(byConnect.shutdown), ops.grace())
 	mux.Handle("/", c)
 	mux.Handle("/readyz", stop.Ready())
 	ops.mount(mux, healthz, gates.all())

@@ -62,7 +62,7 @@ func NewStopper(srv *grpc.Server, opts ...interceptor.ShutdownOption) *Stopper {
 
 // Shutdown makes the server not ready, waits for the time of [interceptor.WithGrace],
 // in which calls are served as before, and then does what the function [Shutdown] does.
-// ctx covers all of it.
+// ctx covers all of it. Another call does not wait for the grace again.
 func (s *Stopper) Shutdown(ctx context.Context, gates ...*gate.Gate) error {
 	return s.config.Run(ctx, shutdown.Server{
 		Name: pkg + ": Shutdown",

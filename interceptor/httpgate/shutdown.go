@@ -102,7 +102,7 @@ func (s *Stopper) Ready() http.Handler {
 // [interceptor.WithGrace], in which calls are served as before. In the second half of
 // it, responses over HTTP/1.1 have Connection: close, and connections of HTTP/2 get
 // GOAWAY with the next response. Then it does what the function [Shutdown] does. ctx
-// covers all of it.
+// covers all of it. Another call does not wait for the grace again.
 func (s *Stopper) Shutdown(ctx context.Context, gates ...*gate.Gate) error {
 	return s.config.Run(ctx, shutdown.Server{
 		Name:  pkg + ": Shutdown",

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rpcgate/rpcgate/gate"
@@ -27,6 +28,8 @@ type Config struct {
 	NotReady []func()
 	// Grace is how long the server then goes on, until balancers have noticed.
 	Grace time.Duration
+
+	begun atomic.Bool
 }
 
 // Server is what a host can do with its server.
@@ -49,19 +52,24 @@ type Server struct {
 const onTheWay = 100 * time.Millisecond
 
 // Run stops the server and drains the gates. If ctx ends before it is done, it aborts
-// what is left and returns an error for each gate that is still in use.
-func (c Config) Run(ctx context.Context, s Server, gates []*gate.Gate) error {
+// what is left and returns an error for each gate that is still in use. Another Run does
+// not wait for the grace again.
+func (c *Config) Run(ctx context.Context, s Server, gates []*gate.Gate) error {
 	gates, missing := withoutNil(gates)
 	for _, notReady := range c.NotReady {
 		notReady()
 	}
+	grace := c.Grace
+	if c.begun.Swap(true) {
+		grace = 0
+	}
 	// Balancers have the first half to notice, so that in the second half a client's
 	// next connection leads to another server.
-	pause(ctx, c.Grace/2, nil)
-	if s.Move != nil && c.Grace > 0 {
+	pause(ctx, grace/2, nil)
+	if s.Move != nil && grace > 0 {
 		s.Move()
 	}
-	pause(ctx, c.Grace-c.Grace/2, nil)
+	pause(ctx, grace-grace/2, nil)
 
 	// Neither goroutine ends by itself when ctx does: abort comes first.
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))

@@ -85,12 +85,17 @@ func TestServerIsNotReadyThenMovesItsClientsThenStops(t *testing.T) {
 		s, g := newServer(t, time.Minute), gate.Must(gate.New("db", 1))
 		s.noteDrain(g)
 		use(t, g, 30*time.Second)
-		c := Config{Grace: 5 * time.Second, NotReady: []func(){s.note("health"), s.note("readyz")}}
+		c := &Config{Grace: 5 * time.Second, NotReady: []func(){s.note("health"), s.note("readyz")}}
 		if err := c.Run(t.Context(), s.server(), []*gate.Gate{g}); err != nil {
 			t.Error(err)
 		}
 		s.want("health at 0s", "readyz at 0s", "move at 2.5s", "stop at 5s", "drain db at 5.1s")
 		s.wantOver(65 * time.Second)
+		s.notes, s.begun = nil, time.Now()
+		if err := c.Run(t.Context(), s.server(), []*gate.Gate{g}); err != nil {
+			t.Error(err)
+		}
+		s.want("health at 0s", "readyz at 0s", "stop at 0s") // the grace is over
 	})
 }
 
@@ -98,7 +103,7 @@ func TestWithoutAGraceNobodyIsMoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, g := newServer(t, time.Minute), gate.Must(gate.New("db", 1))
 		use(t, g, 2*time.Minute)
-		if err := (Config{}).Run(t.Context(), s.server(), []*gate.Gate{g}); err != nil {
+		if err := new(Config).Run(t.Context(), s.server(), []*gate.Gate{g}); err != nil {
 			t.Error(err)
 		}
 		s.want("stop at 0s")
@@ -109,7 +114,7 @@ func TestWithoutAGraceNobodyIsMoved(t *testing.T) {
 func TestServerThatIsIdleTakesNoTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, g := newServer(t, 0), gate.Must(gate.New("db", 1))
-		if err := (Config{}).Run(t.Context(), s.server(), []*gate.Gate{g}); err != nil {
+		if err := new(Config).Run(t.Context(), s.server(), []*gate.Gate{g}); err != nil {
 			t.Error(err)
 		}
 		s.wantOver(0)
@@ -161,7 +166,7 @@ func TestEndOfTheContextAborts(t *testing.T) {
 				synctest.Wait()
 				srv := s.server()
 				srv.Move = nil
-				err := Config{Grace: 5 * time.Second}.Run(ctx, srv, []*gate.Gate{db, reports})
+				err := (&Config{Grace: 5 * time.Second}).Run(ctx, srv, []*gate.Gate{db, reports})
 				for _, g := range []*gate.Gate{db, reports} {
 					if !g.Snapshot().Draining {
 						t.Errorf("gate %s does not drain", g.Name())
@@ -186,7 +191,7 @@ func TestWhatElseGoesWrongIsReturned(t *testing.T) {
 		srv := s.server()
 		closing := errors.New("close tcp: broken")
 		srv.Stop = func(context.Context) error { return closing }
-		err := Config{}.Run(t.Context(), srv, []*gate.Gate{nil, db})
+		err := new(Config).Run(t.Context(), srv, []*gate.Gate{nil, db})
 		for _, want := range []error{closing, gate.ErrReopened} {
 			if !errors.Is(err, want) {
 				t.Errorf("got error %v, want %v in it", err, want)
