@@ -25,7 +25,8 @@
 // and [NewMiddleware] run before that.
 //
 // To stop the net/http server of a handler so that no call is lost, use
-// httpgate.Shutdown.
+// httpgate.Shutdown. While a gate drains, a refusal also closes the connection, with
+// Connection: close or GOAWAY, so that the client goes elsewhere.
 //
 // Health checks and reflection are exempt unless a rule of a [gate.Policy] says
 // otherwise. A handler finds its lease with [gate.LeaseFromContext] and may release

@@ -8,6 +8,8 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
 
@@ -46,6 +48,26 @@ func ExampleServerOptions_policy() {
 
 	fmt.Println("health checks are exempt:", policy.Exempts("/grpc.health.v1.Health/Check"))
 	// Output: health checks are exempt: true
+}
+
+// A server that is stopped goes on until balancers have seen that it is not ready. Then
+// it sends clients elsewhere and finishes the calls that are there.
+func ExampleStopper() {
+	db := gate.Must(gate.New("orders-db", 16))
+	server := grpc.NewServer(grpcgate.ServerOptions(db)...)
+	probes := health.NewServer()
+	grpc_health_v1.RegisterHealthServer(server, probes)
+	stopper := grpcgate.NewStopper(server,
+		interceptor.WithNotReady(probes.Shutdown), interceptor.WithGrace(10*time.Millisecond))
+
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	fmt.Println("stopped:", stopper.Shutdown(ctx, db))
+	_, err := db.TryAcquire(gate.Call{})
+	fmt.Println(err)
+	// Output:
+	// stopped: <nil>
+	// gate "orders-db": rejected_busy (draining) after 0s with 0 of 16 in flight
 }
 
 // The tap refuses calls before they have a stream. The rest are gated before they are

@@ -62,3 +62,28 @@ func Example_bytes() {
 	// 5 bytes, 5 charged
 	// 5 bytes, 1048576 charged
 }
+
+// A server that is stopped goes on until balancers have seen that it is not ready. Then
+// it closes its connections and finishes the calls that are there.
+func ExampleStopper() {
+	db := gate.Must(gate.New("orders-db", 16))
+	mux := http.NewServeMux()
+	srv := &http.Server{Handler: mux}
+	stopper := httpgate.NewStopper(srv, interceptor.WithGrace(10*time.Millisecond))
+	mux.Handle("/readyz", stopper.Ready())
+
+	ready := func() {
+		w := httptest.NewRecorder()
+		srv.Handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
+		fmt.Print(w.Code, " ", w.Body)
+	}
+	ready()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	fmt.Println("stopped:", stopper.Shutdown(ctx, db))
+	ready()
+	// Output:
+	// 200 {"status":"ready"}
+	// stopped: <nil>
+	// 503 {"status":"shutting_down"}
+}

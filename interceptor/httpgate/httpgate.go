@@ -50,7 +50,8 @@ const pkg = "httpgate"
 //
 // OPTIONS requests pass: a browser sends them to learn whether it may send a request,
 // and must get an answer to that. HEAD gets the answer of GET without the body.
-// Caches must not store refusals.
+// Caches must not store refusals. While a gate drains, a refusal also closes the
+// connection, with Connection: close or GOAWAY, so that the client goes elsewhere.
 //
 // If a caller leaves while its request waits, access logs show the status 499, or 504
 // if a deadline of the request's context has passed. Over HTTP/1.1 the server notices

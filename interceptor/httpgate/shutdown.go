@@ -18,19 +18,20 @@ import (
 //
 //   - It calls the server's own Shutdown: no connection is accepted any more, idle ones
 //     are closed, and clients of HTTP/2 get GOAWAY.
-//   - It drains the gates 100 ms later, so that calls already on their way are served.
-//     Calls that wait at a gate are still served, too. A call that comes later, through
-//     another server with the same gates, is sent elsewhere; see [gate.Gate.Drain].
-//     Handlers of long streams learn of it by [gate.Lease.Draining].
+//   - It drains the gates 100 ms later, so that calls that the server has just read are
+//     served. Calls that wait at a gate are still served, too. A call that comes later,
+//     through another server with the same gates, is sent elsewhere; see
+//     [gate.Gate.Drain]. Handlers of long streams learn of it by [gate.Lease.Draining].
 //   - When ctx ends, it calls Close, which cuts off all calls that are left.
 //
 // It returns nil when the server is stopped and all gates are empty. Otherwise the
 // error names the gates that are still in use, with the units in flight, and is ctx's.
 // It also waits for calls that no gate counts, such as those of exempt routes.
 //
-// A client that sends a request on a connection just when the server closes it cannot
-// know whether it was served. Over HTTP/2 this does not happen. Over HTTP/1.1 a
-// [Stopper] moves clients to other connections before.
+// net/http does not serve a request that it reads after its Shutdown was called. Over
+// HTTP/2 clients know that, and send it again if they still have its body. Over HTTP/1.1
+// they cannot know: they only see the end of the connection. A [Stopper] with a grace moves them to other
+// connections before.
 //
 // Serve returns as soon as Shutdown is called, so the program must wait for Shutdown to
 // return. For servers that share their gates, call it at the same time. Shutdown panics
