@@ -67,7 +67,8 @@ func (c Call) sized() Call {
 }
 
 // Caller finds the caller of a call in the call's context. It must be safe for
-// concurrent use, and for use until the call's lease is released.
+// concurrent use, also when the call is over: observers hear of a release, a Snapshot
+// may just have been taken, and a handler may have left goroutines behind.
 type Caller interface {
 	Identify(ctx context.Context) (requestID, remoteIP string)
 }
