@@ -168,13 +168,17 @@ func TestAReleaseIsToldIfTheAdmissionWas(t *testing.T) {
 	g := Must(New("db", 1))
 	r := &recorder{}
 	g.Observe(r)
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
 	for _, call := range []struct {
 		route             string
 		admitted, release Interest
+		drain             bool // takes the release off its fast path
 	}{
-		{"/a", ObserveAll, ObserveAll},
-		{"/b", ObserveNothing, ObserveAll}, // on the fast path
-		{"/c", ObserveAll, ObserveNothing},
+		{"/a", ObserveAll, ObserveAll, false},
+		{"/b", ObserveNothing, ObserveAll, false},
+		{"/c", ObserveAll, ObserveNothing, false},
+		{"/d", ObserveNothing, ObserveAll, true},
 	} {
 		r.interest = call.admitted
 		lease, err := g.Acquire(t.Context(), Call{Route: call.route})
@@ -182,6 +186,9 @@ func TestAReleaseIsToldIfTheAdmissionWas(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.interest = call.release
+		if call.drain {
+			_ = g.Drain(over)
+		}
 		lease.Release()
 	}
 	want := []string{"/a decision accepted", "/a release ", "/c decision accepted"}
