@@ -121,9 +121,9 @@ func WithRetryDelayGrowth(ceiling time.Duration) Option {
 // WithDrainDelay sets the range from which the retry delay is drawn while the gate
 // drains, instead of [WithRetryDelay]'s. Clients are to go elsewhere then, and not
 // to wait; a delay of 0 would let a client without another server use up its
-// attempts at once. Only the first attempt of a gRPC call, which says that it is the
-// first, is always told the minimum: a client that balances the load in turns has
-// its second attempt on another server. The default is 0 to 100 ms. It is an error
+// attempts at once. Only every other attempt of a gRPC call, beginning with the first,
+// is always told the minimum: a client that balances the load in turns has its next
+// attempt on another server. The default is 0 to 100 ms. It is an error
 // if minimum is negative, or above maximum, or if maximum is above [MaxRetryDelay].
 func WithDrainDelay(minimum, maximum time.Duration) Option {
 	return optionFunc(func(s *settings) error {

@@ -36,7 +36,7 @@ type Rejection struct {
 	// [WithRetryDelay].
 	RetryDelay time.Duration
 	// MinRetryDelay is the lower end of the range that RetryDelay was drawn from.
-	// While the gate drains, hosts tell it to the first attempt of a gRPC call.
+	// While the gate drains, hosts tell it to every other attempt of a gRPC call.
 	MinRetryDelay time.Duration
 	// RequestID is that of the call, or one made up for the rejection.
 	RequestID string

@@ -13,7 +13,7 @@ func drainingCases() []Case {
 		{Name: "RefusedWhileDraining", Run: refusedDraining},
 		{Name: "DrainServesWaitersAndRefusesNewcomers", Run: drainServes},
 		{Name: "DrainingNeverForbidsARetry", Run: drainingNearDeadline},
-		{Name: "DrainingTellsAFirstAttemptTheShortestDelay", Run: drainingAttempts},
+		{Name: "DrainingTellsAttemptsInTurnTheShortestDelay", Run: drainingAttempts},
 		{Name: "DrainingMovesTheClientToAnotherConnection", Run: drainingConnection},
 	}
 }
@@ -82,7 +82,7 @@ func drainingNearDeadline(e *Env) {
 // attempts is the header in which gRPC clients say how many attempts went before.
 const attempts = "grpc-previous-rpc-attempts"
 
-// NoAttempts is why a host lacks DrainingTellsAFirstAttemptTheShortestDelay.
+// NoAttempts is why a host lacks DrainingTellsAttemptsInTurnTheShortestDelay.
 const NoAttempts = "only gRPC clients say which attempt of a call they make"
 
 // drainingAttempts has clients that say which attempt of a call they make.
@@ -93,16 +93,19 @@ func drainingAttempts(e *Env) {
 	want.min, want.max = low, low
 	for range 10 {
 		e.checkRefusal(e.refused(e.Context(), c, nil), e.Shape, want)
+		e.checkRefusal(e.refused(e.Context(), c, map[string]string{attempts: "2"}), e.Shape, want)
 	}
 	want.max = high
-	seen := map[time.Duration]bool{}
-	for range 10 {
-		f := e.refused(e.Context(), c, map[string]string{attempts: "1"})
-		e.checkRefusal(f, e.Shape, want)
-		seen[f.RetryInfo.GetRetryDelay().AsDuration()] = true
-	}
-	if len(seen) < 3 {
-		e.Errorf("second attempts were told the delays %v, want drawn ones", seen)
+	for _, previous := range []string{"1", "3"} {
+		seen := map[time.Duration]bool{}
+		for range 10 {
+			f := e.refused(e.Context(), c, map[string]string{attempts: previous})
+			e.checkRefusal(f, e.Shape, want)
+			seen[f.RetryInfo.GetRetryDelay().AsDuration()] = true
+		}
+		if len(seen) < 3 {
+			e.Errorf("after %s attempts clients were told the delays %v, want drawn ones", previous, seen)
+		}
 	}
 }
 

@@ -75,15 +75,26 @@ func (r Refusal) Draining() bool { return r.rejection.Reason == gate.ReasonDrain
 // ForAttempt returns the refusal for an attempt of a gRPC call. previous is the value
 // of [AttemptsMetadata], empty for the first attempt.
 //
-// While the gate drains, the first attempt gets the shortest delay. A client that uses
-// its servers in turn then has its second attempt on the next server, before another
-// call takes that turn. Later attempts get the drawn delay: otherwise a client without
-// another server would use up its attempts at once.
+// While the gate drains, attempts come in pairs: the first, the third and so on get the
+// shortest delay. A client that uses its servers in turn then has its next attempt on
+// the next server, before another call takes that turn. If one did, the second of the
+// pair gets the drawn delay: otherwise a client without another server would use up its
+// attempts at once.
 func (r Refusal) ForAttempt(previous string) Refusal {
-	if r.Draining() && previous == "" {
+	if r.Draining() && firstOfPair(previous) {
 		r.Delay = roundUp(r.rejection.MinRetryDelay, time.Millisecond)
 	}
 	return r
+}
+
+// firstOfPair reports whether an even number of attempts went before. What is not a
+// number does not count as one.
+func firstOfPair(previous string) bool {
+	if previous == "" {
+		return true
+	}
+	n, err := strconv.ParseUint(previous, 10, 32)
+	return err == nil && n%2 == 0
 }
 
 // WithPushback returns the refusal with the delay of a pushback that the caller

@@ -140,11 +140,13 @@ func TestDrainingSendsClientsElsewhereAtOnce(t *testing.T) {
 			t.Errorf("%s: draining %t, pushback %s, Retry-After %s; want true, %s, %s",
 				test.delay, r.Draining(), r.Pushback(), r.RetryAfter(), test.pushback, test.retryAfter)
 		}
-		if got := r.ForAttempt("").Pushback(); got != test.atFirst {
-			t.Errorf("%s: the first attempt gets pushback %s, want %s", test.delay, got, test.atFirst)
-		}
-		if got := r.ForAttempt("1").Pushback(); got != test.pushback {
-			t.Errorf("%s: the second attempt gets pushback %s, want %s", test.delay, got, test.pushback)
+		for previous, want := range map[string]string{
+			"": test.atFirst, "1": test.pushback, "2": test.atFirst, "3": test.pushback, "10": test.atFirst,
+			"-2": test.pushback, "two": test.pushback, "99999999999999999998": test.pushback,
+		} {
+			if got := r.ForAttempt(previous).Pushback(); got != want {
+				t.Errorf("%s: after %q attempts the pushback is %s, want %s", test.delay, previous, got, want)
+			}
 		}
 	}
 	busy := New(t.Context(), &gate.Rejection{Reason: gate.ReasonLimit, RetryDelay: time.Second}, false)

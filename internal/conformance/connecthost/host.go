@@ -77,7 +77,7 @@ func MiddlewareV2(p Protocol) conformance.Host {
 func host(name string, p Protocol, handler func(conformance.Setup) http.Handler) conformance.Host {
 	lacks := map[string]string{}
 	if p != GRPC {
-		lacks["DrainingTellsAFirstAttemptTheShortestDelay"] = conformance.NoAttempts
+		lacks["DrainingTellsAttemptsInTurnTheShortestDelay"] = conformance.NoAttempts
 	}
 	return conformance.Host{
 		Name:   name + " by " + string(p),

@@ -16,7 +16,7 @@ func Tap() conformance.Host {
 	h := base("grpc-go tap and interceptor")
 	h.BeforeDecode = true
 	if !tapSendsDetails() {
-		h.Lacks["DrainingTellsAFirstAttemptTheShortestDelay"] = "grpc-go drops the details, which have the delay"
+		h.Lacks["DrainingTellsAttemptsInTurnTheShortestDelay"] = "grpc-go drops the details, which have the delay"
 	}
 	h.Carriers = func(conformance.Shape) conformance.Carriers {
 		return conformance.Carriers{Code: true, Details: tapSendsDetails(), Message: true}

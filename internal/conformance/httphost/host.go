@@ -31,7 +31,7 @@ func Middleware() conformance.Host {
 		BeforeDecode: true,
 		Lacks: map[string]string{
 			"RefusedForItsDeadline":                      noDeadline,
-			"DrainingTellsAFirstAttemptTheShortestDelay": conformance.NoAttempts,
+			"DrainingTellsAttemptsInTurnTheShortestDelay": conformance.NoAttempts,
 			"DrainingNeverForbidsARetry":                 noDeadline,
 			"WaitLeavesHalfOfTheDeadlineForTheWork":      noDeadline,
 			"HoldMessageHoldsForTheOneRequest":           "an HTTP request is no stream of messages",

@@ -32,7 +32,7 @@ func Gateway() conformance.Host {
 			return conformance.Carriers{HTTPStatus: true, RetryAfter: true}
 		},
 		Lacks: map[string]string{
-			"DrainingTellsAFirstAttemptTheShortestDelay": conformance.NoAttempts,
+			"DrainingTellsAttemptsInTurnTheShortestDelay": conformance.NoAttempts,
 			"DrainingMovesTheClientToAnotherConnection":  "a grpc-gateway may have other servers behind it",
 		},
 		Start: startGateway,

@@ -47,7 +47,7 @@ func VanguardGRPCByConnect() conformance.Host {
 	return conformance.Host{
 		Name:   "Vanguard over grpc-go by Connect",
 		Shapes: []conformance.Shape{conformance.Unary, conformance.ServerStream},
-		Lacks:  map[string]string{"DrainingTellsAFirstAttemptTheShortestDelay": conformance.NoAttempts},
+		Lacks:  map[string]string{"DrainingTellsAttemptsInTurnTheShortestDelay": conformance.NoAttempts},
 		Carriers: func(shape conformance.Shape) conformance.Carriers {
 			unary := shape == conformance.Unary
 			return conformance.Carriers{
@@ -67,7 +67,7 @@ func vanguardREST(
 	return conformance.Host{
 		Name:   name,
 		Shapes: []conformance.Shape{conformance.Unary}, // Vanguard has no streams of JSON
-		Lacks:  map[string]string{"DrainingTellsAFirstAttemptTheShortestDelay": conformance.NoAttempts},
+		Lacks:  map[string]string{"DrainingTellsAttemptsInTurnTheShortestDelay": conformance.NoAttempts},
 		Carriers: func(conformance.Shape) conformance.Carriers {
 			return conformance.Carriers{Code: true, Details: true, Message: true, HTTPStatus: true, RetryAfter: true}
 		},
