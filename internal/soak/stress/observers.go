@@ -59,7 +59,7 @@ func (f *fickle) OnEvent(ctx context.Context, e gate.Event) {
 	switch n := f.told.Add(1); {
 	case n%101 == 0:
 		panic("an observer's panic")
-	case n%1009 == 0:
+	case n%211 == 0:
 		runtime.Goexit()
 	}
 }
