@@ -41,6 +41,7 @@ func (g *Gate) Do(ctx context.Context, call Call, f func(context.Context) error)
 type wait struct {
 	most  time.Duration // besides the gate's own maximum: what is left of a chain's, 0 for TryAcquire
 	spent time.Duration // at the gates before this one in a chain
+	terms *terms        // of the route's rule, or nil
 }
 
 // ownWait is bounded by nothing but the gate's own maximum.

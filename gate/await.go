@@ -42,7 +42,7 @@ func (g *Gate) queueUp(call *Call, a *arrival) bool {
 func (g *Gate) askDeadline(a *arrival) error {
 	set := g.set()
 	a.asked = true
-	a.wait.most = min(set.maxWait, a.wait.most)
+	a.wait.most = min(a.wait.terms.longestWait(set), a.wait.most)
 	deadline, ok := a.ctx.Deadline()
 	if !ok {
 		return nil

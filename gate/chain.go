@@ -15,6 +15,8 @@ type chain struct {
 	// beside is the rank of the widest gate that the call holds already, not
 	// through this chain. Nothing narrower is waited for; see [Enter].
 	beside rank
+
+	terms *terms // of the route's rule, or nil
 }
 
 // Chain puts several gates in front of a call, which then needs a unit of each.
@@ -25,7 +27,7 @@ type chain struct {
 // when a limit does: so no two chains can wait for each other. One wait covers all:
 // a call waits at each gate for at most that gate's [WithMaxWait], at all of them
 // together for at most the longest of these and for at most the share of its
-// deadline. A rejection gives back what was taken, in reverse, and so does the one
+// deadline. ([Rule.MaxWait] replaces all of these.) A rejection gives back what was taken, in reverse, and so does the one
 // Lease.
 //
 // Chain panics if there is no gate, a nil one, or the same one twice: these are
@@ -83,7 +85,7 @@ func (c *chain) acquire(ctx context.Context, call *Call) (Lease, error) {
 	budget := c.budget()
 	var spent, longest time.Duration
 	for i, g := range c.gates {
-		w := wait{most: budget - spent, spent: spent}
+		w := wait{most: budget - spent, spent: spent, terms: c.terms}
 		if g.rank.compare(c.beside) < 0 {
 			w.most = 0
 		}
@@ -113,7 +115,7 @@ func (c *chain) acquire(ctx context.Context, call *Call) (Lease, error) {
 // of them.
 func (c *chain) budget() (longest time.Duration) {
 	for _, g := range c.gates {
-		longest = max(longest, g.set().maxWait)
+		longest = max(longest, c.terms.longestWait(g.set()))
 	}
 	return longest
 }

@@ -57,13 +57,13 @@ func (g *Gate) reject(call *Call, a *arrival) error {
 		Gate:      g.name,
 		Decision:  a.reason.decision(),
 		Reason:    a.reason,
-		Refusal:   set.refusal,
+		Refusal:   a.wait.terms.refusalOf(set),
 		Waited:    a.wait.spent + a.waited,
 		InFlight:  a.numbers.inFlight,
 		Limit:     a.numbers.limit,
 		RequestID: call.requestID(a.ctx),
 	}
-	r.RetryDelay, r.MinRetryDelay = set.drawDelay(a.reason, a.stretch)
+	r.RetryDelay, r.MinRetryDelay = set.drawDelay(a.reason, a.stretch, a.wait.terms)
 	if a.reason == ReasonDraining {
 		r.Refusal = ServiceUnavailable
 	}

@@ -69,7 +69,7 @@ func (g *Gate) judgeByRoomLocked(key string, level int, want int64, w wait) (ver
 	case !g.queue.waitsAtOrAbove(level) && g.fitsLocked(level, want):
 		return admitted, 0
 	}
-	switch maxWait := g.set().maxWait; {
+	switch maxWait := w.terms.longestWait(g.set()); {
 	case maxWait > 0 && w.most <= 0 && w.spent > 0: // at the gates before this one
 		return rejected, ReasonWaitTimeout
 	case maxWait <= 0 || w.most <= 0:

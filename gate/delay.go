@@ -7,13 +7,13 @@ import (
 
 // drawDelay draws a retry delay evenly from the range for the reason, and returns the
 // lower end of the range, too. stretch, between 0 and 1, moves the range toward the
-// ceiling.
-func (s *settings) drawDelay(reason Reason, stretch float64) (drawn, low time.Duration) {
-	low, high := s.minDelay, s.maxDelay
+// ceiling. t is what the rule of the call says.
+func (s *settings) drawDelay(reason Reason, stretch float64, t *terms) (drawn, low time.Duration) {
+	low, high := t.delays(s)
 	if reason == ReasonDraining {
 		low, high = s.minDrainDelay, s.maxDrainDelay
 	} else if stretch > 0 {
-		grown := high + time.Duration(stretch*float64(s.delayCeiling-high))
+		grown := high + time.Duration(stretch*float64(max(s.delayCeiling-high, 0)))
 		if high > 0 {
 			low = time.Duration(float64(low) / float64(high) * float64(grown))
 		}

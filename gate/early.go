@@ -24,7 +24,7 @@ func (p *Policy) RefuseEarly(ctx context.Context, call Call) error {
 	}
 	pl.apply(&call)
 	if pl.gate != nil {
-		_, err := pl.gate.refuseEarly(ctx, &call, ownWait)
+		_, err := pl.gate.refuseEarly(ctx, &call, pl.wait())
 		return err
 	}
 	return pl.chain.RefuseEarly(ctx, call)
@@ -36,7 +36,7 @@ func (p *Policy) RefuseEarly(ctx context.Context, call Call) error {
 func (c *chain) RefuseEarly(ctx context.Context, call Call) error {
 	budget := c.budget()
 	for _, g := range c.gates {
-		passes, err := g.refuseEarly(ctx, &call, wait{most: budget})
+		passes, err := g.refuseEarly(ctx, &call, wait{most: budget, terms: c.terms})
 		if err != nil || !passes {
 			return err
 		}

@@ -63,8 +63,11 @@ func enterWithin(ctx context.Context, outer *leaseContext, a Admitter, call *Cal
 	case len(needed) == 0: // an exempt route, which need not have a rule
 		return Lease{}, nil
 	}
+	w := ownWait
 	if p, ok := a.(*Policy); ok {
-		p.lookup(call.Route).apply(call)
+		pl := p.lookup(call.Route)
+		pl.apply(call)
+		w.terms = pl.terms
 	}
 	missing := slices.DeleteFunc(slices.Clone(needed), func(g *Gate) bool { return holds(ctx, g) })
 	beside := widestHeld(outer)
@@ -72,11 +75,11 @@ func enterWithin(ctx context.Context, outer *leaseContext, a Admitter, call *Cal
 	case beside == rank{} || len(missing) == 0: // what was held has been released
 		return AcquireCall(ctx, a, call)
 	case len(missing) > 1:
-		return (&chain{gates: missing, beside: beside}).acquire(ctx, call)
+		return (&chain{gates: missing, beside: beside, terms: w.terms}).acquire(ctx, call)
 	case missing[0].rank.compare(beside) < 0:
-		return missing[0].acquire(ctx, call, wait{})
+		return missing[0].acquire(ctx, call, wait{terms: w.terms})
 	default:
-		return missing[0].acquire(ctx, call, ownWait)
+		return missing[0].acquire(ctx, call, w)
 	}
 }
 

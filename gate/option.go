@@ -49,14 +49,12 @@ func (f optionFunc) apply(s *settings) error { return f(s) }
 // is an error if it is negative, or above 0 and below 10 us, which is a number
 // without its unit.
 //
-// The caller's deadline can make the wait shorter: see [WithDeadlineShare].
+// The caller's deadline can make the wait shorter: see [WithDeadlineShare]. The rule of
+// a route can say something else for its calls: see [Rule.MaxWait].
 func WithMaxWait(d time.Duration) Option {
 	return optionFunc(func(s *settings) error {
-		if d < 0 || d > 0 && d < shortestMaxWait {
-			return fmt.Errorf("WithMaxWait: want 0 or at least %s, got %s", shortestMaxWait, d)
-		}
 		s.maxWait = d
-		return nil
+		return checkMaxWait("WithMaxWait", d)
 	})
 }
 
@@ -146,11 +144,8 @@ func checkRange(option string, minimum, maximum time.Duration) error {
 // default, or [ServiceUnavailable]. A draining gate always says the latter.
 func WithRefusal(r Refusal) Option {
 	return optionFunc(func(s *settings) error {
-		if r > ServiceUnavailable {
-			return fmt.Errorf("WithRefusal: want TooManyRequests or ServiceUnavailable, got Refusal(%d)", r)
-		}
 		s.refusal = r
-		return nil
+		return checkRefusal("WithRefusal", r)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -25,6 +26,7 @@ type plan struct {
 	setPriority bool
 	cost        int64
 	stream      StreamMode
+	terms       *terms // nil: as the gates say
 }
 
 func (pl *plan) exempts() bool { return pl == nil || pl.gate == nil && pl.chain == nil }
@@ -99,6 +101,7 @@ func (p *Policy) add(r Rule) error {
 		case len(c.gates) == 1:
 			pl.gate = c.gates[0]
 		default:
+			c.terms = pl.terms
 			pl.chain = c
 		}
 	}
@@ -149,10 +152,13 @@ func (p *Policy) Acquire(ctx context.Context, call Call) (Lease, error) {
 
 func (pl *plan) acquire(ctx context.Context, call *Call) (Lease, error) {
 	if pl.gate != nil {
-		return pl.gate.acquire(ctx, call, ownWait)
+		return pl.gate.acquire(ctx, call, pl.wait())
 	}
 	return pl.chain.acquire(ctx, call)
 }
+
+// wait is what a call of the plan may wait at its one gate.
+func (pl *plan) wait() wait { return wait{most: math.MaxInt64, terms: pl.terms} }
 
 // gates are the gates of the plan in the order in which they are taken.
 func (pl *plan) gates() []*Gate {

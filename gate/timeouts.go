@@ -26,20 +26,54 @@ func CheckTimeouts(a Admitter, handler, proxy time.Duration) error {
 	case handler <= 0:
 		return errors.New("gate.CheckTimeouts: handlers have no deadline, so the proxy is the first to give up")
 	}
-	// A chain has one wait for all its gates, the longest of theirs.
-	var name string
-	var wait time.Duration
-	for _, g := range has.Gates() {
-		if maxWait := g.set().maxWait; maxWait > wait {
-			name, wait = g.name, maxWait
-		}
-	}
+	wait, where := longestWait(a, has)
 	if handler < proxy-wait { // no sum that could overflow
 		return nil
 	}
 	if wait == 0 {
 		return fmt.Errorf("gate.CheckTimeouts: handlers may take %s: want less than the proxy's timeout of %s", handler, proxy)
 	}
-	return fmt.Errorf("gate.CheckTimeouts: a call may wait %s at the gate %q and its handler may take %s: "+
-		"want less in all than the proxy's timeout of %s", wait, name, handler, proxy)
+	return fmt.Errorf("gate.CheckTimeouts: a call may wait %s %s and its handler may take %s: "+
+		"want less in all than the proxy's timeout of %s", wait, where, handler, proxy)
+}
+
+// longestWait returns the longest wait of a call at a, and where that is. A chain has
+// one wait for all its gates, the longest of theirs.
+func longestWait(a Admitter, has GateLister) (longest time.Duration, where string) {
+	if p, ok := AdmitterAs[*Policy](a); ok {
+		return p.longestWait()
+	}
+	for _, g := range has.Gates() {
+		if wait := g.set().maxWait; wait > longest {
+			longest, where = wait, fmt.Sprintf("at the gate %q", g.name)
+		}
+	}
+	return longest, where
+}
+
+// longestWait returns the longest wait of all rules.
+func (p *Policy) longestWait() (longest time.Duration, where string) {
+	for star, plans := range map[string]map[string]*plan{"": p.exact, "*": p.prefix} {
+		for key, pl := range plans {
+			wait, gate := pl.longestWait()
+			at := fmt.Sprintf("at the gate %q, by the rule for %q", gate, key+star)
+			if wait > longest || wait == longest && at < where { // the same text every time
+				longest, where = wait, at
+			}
+		}
+	}
+	return longest, where
+}
+
+// longestWait returns the longest wait of the plan's calls, and the gate where that is.
+func (pl *plan) longestWait() (longest time.Duration, gate string) {
+	if pl.exempts() {
+		return 0, ""
+	}
+	for _, g := range pl.gates() {
+		if wait := pl.terms.longestWait(g.set()); wait > longest {
+			longest, gate = wait, g.name
+		}
+	}
+	return longest, gate
 }

@@ -22,6 +22,7 @@ func TestProxyMustNotGiveUpBeforeTheServer(t *testing.T) {
 	slow := gate.Must(gate.New("reports", 1, gate.WithMaxWait(2*time.Second)))
 	hard := gate.Must(gate.New("hard", 1, gate.WithMaxWait(0)))
 	policy, err := gate.NewPolicy(gate.Route("/a.B/*", db), gate.Route("/a.C/*", slow, db))
+	patient := newPolicy(t, gate.Route("/a.B/*", db).MaxWait(3*time.Second), gate.Route("/a.C/D", slow, db).MaxWait(time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,6 +36,8 @@ func TestProxyMustNotGiveUpBeforeTheServer(t *testing.T) {
 		{"just in order", db, 30 * time.Second, 30100*time.Millisecond + 1, nil},
 		{"just not", db, 30 * time.Second, 30100 * time.Millisecond, []string{"100ms", `"db"`, "30s", "30.1s"}},
 		{"the longest wait counts", policy, 30 * time.Second, 32 * time.Second, []string{"2s", `"reports"`, "32s"}},
+		{"of a rule", patient, 30 * time.Second, 33 * time.Second, []string{"3s", `"db"`, `"/a.B/*"`, "33s"}},
+		{"of a rule, in order", patient, 30 * time.Second, 33*time.Second + 1, nil},
 		{"one wait for a chain", gate.Chain(slow, db), 30 * time.Second, 32050 * time.Millisecond, nil},
 		{"no wait", hard, 30 * time.Second, 30 * time.Second, []string{"30s"}},
 		{"no wait, in order", hard, 30 * time.Second, 31 * time.Second, nil},
