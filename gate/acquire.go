@@ -98,7 +98,7 @@ func (g *Gate) acquireWatched(ctx context.Context, call *Call, w wait, interest 
 		return g.proceed(call, &a)
 	}
 	set := g.set()
-	a.want = set.costOf(call)
+	a.want, a.ownCap = set.costOf(call), set.ownKeyLimit(call.Key)
 	switch {
 	case set.maxHold > 0:
 		a.now = g.moment() // of which a timer may be made

@@ -12,6 +12,7 @@ type arrival struct {
 	ctx      context.Context // of the call
 	level    int
 	want     int64
+	ownCap   int64 // of the call's key, 0 if it has none of its own
 	wait     wait
 	interest Interest // of the observers
 	now      moment   // at is 0 if the clock was not read

@@ -43,7 +43,7 @@ func (g *Gate) decideLocked(call *Call, a *arrival) {
 
 // judgeLocked returns the verdict, and the reason of a rejection. It changes nothing.
 func (g *Gate) judgeLocked(call *Call, a *arrival) (verdict, Reason) {
-	v, reason := g.judgeByRoomLocked(call.Key, a.level, a.want, a.wait)
+	v, reason := g.judgeByRoomLocked(call.Key, a.ownCap, a.level, a.want, a.wait)
 	if v == mayWait && a.asked {
 		if v = queued; a.short != 0 {
 			v, reason = rejected, a.short
@@ -60,11 +60,11 @@ func (g *Gate) judgeLocked(call *Call, a *arrival) (verdict, Reason) {
 }
 
 // judgeByRoomLocked says whether an arrival is admitted, may wait or is rejected.
-func (g *Gate) judgeByRoomLocked(key string, level int, want int64, w wait) (verdict, Reason) {
+func (g *Gate) judgeByRoomLocked(key string, ownCap int64, level int, want int64, w wait) (verdict, Reason) {
 	switch {
 	case g.draining:
 		return rejected, ReasonDraining
-	case g.overKeyCapLocked(key, level, want):
+	case g.overKeyCapLocked(key, ownCap, level, want):
 		return rejected, ReasonKeyLimit
 	case !g.queue.waitsAtOrAbove(level) && g.fitsLocked(level, want):
 		return admitted, 0

@@ -49,16 +49,17 @@ func (g *Gate) refuseEarly(ctx context.Context, call *Call, w wait) (passes bool
 	if g.settings.Load() == nil {
 		return false, errZeroGate
 	}
-	level, want := call.Priority.level(), g.set().costOf(call)
+	set := g.set()
+	level, want, ownCap := call.Priority.level(), set.costOf(call), set.ownKeyLimit(call.Key)
 	g.mu.Lock()
-	v, _ := g.judgeByRoomLocked(call.Key, level, want, w)
+	v, _ := g.judgeByRoomLocked(call.Key, ownCap, level, want, w)
 	passes = v == admitted || g.dryRun
 	g.mu.Unlock()
 	if passes {
 		return true, nil
 	}
 	var a arrival
-	a.ctx, a.level, a.want, a.wait = ctx, level, want, w
+	a.ctx, a.level, a.want, a.ownCap, a.wait = ctx, level, want, ownCap, w
 	return g.rejectEarly(call, &a)
 }
 

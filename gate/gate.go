@@ -160,7 +160,7 @@ const (
 	dutyInterest = uint32(ObserveTrouble | ObserveAll)
 	dutyAsk      = 1 << 2 // ask observers for their interest
 	dutyClock    = 1 << 3 // read the clock
-	dutyWeigh    = 1 << 4 // call the cost function
+	dutyWeigh    = 1 << 4 // call the functions for the cost or for the cap of a key
 	dutyDryRun   = 1 << 5
 
 	dutySlow = dutyClock | dutyWeigh | dutyDryRun
@@ -182,7 +182,7 @@ func (g *Gate) setDutiesLocked() {
 	if g.clocked.Load() {
 		duties |= dutyClock
 	}
-	if g.set().cost != nil {
+	if set := g.set(); set.cost != nil || set.keyLimitFunc != nil {
 		duties |= dutyWeigh
 	}
 	if g.dryRun {

@@ -35,6 +35,25 @@ func WithKeyShare(share float64) Option {
 	})
 }
 
+// WithKeyLimitFunc sets the caps of some keys, in units: for classes of clients, such as
+// customers who pay for more. It counts instead of [WithKeyLimit] and [WithKeyShare],
+// which are for the keys for which f returns 0 or less; without them these keys have no
+// cap. By default no key has a cap of its own. It is an error if f is nil.
+//
+// f gets the [Call.Key] as the host made it, "" for calls without a key unless they are
+// exempt. It runs on every call, outside of the lock, must be safe for concurrent use,
+// and should be quick: look the key up in a map, not in a database. What it returns
+// counts for calls that come afterwards.
+func WithKeyLimitFunc(f func(key string) int64) Option {
+	return optionFunc(func(s *settings) error {
+		if f == nil {
+			return errors.New("WithKeyLimitFunc: want a function, got nil")
+		}
+		s.keyLimitFunc = f
+		return nil
+	})
+}
+
 // WithKeylessExempt exempts calls without a key from all that the gate does by key.
 // The limit itself counts them as ever. By default all of them are one client. Use it
 // where only calls of your own have no key. It is an error at a gate that does not
@@ -47,18 +66,28 @@ func WithKeylessExempt() Option {
 }
 
 // usesKeys reports whether the gate treats calls by their key.
-func (s *settings) usesKeys() bool { return s.keyLimit > 0 || s.keyShare > 0 }
+func (s *settings) usesKeys() bool {
+	return s.keyLimit > 0 || s.keyShare > 0 || s.keyLimitFunc != nil
+}
 
 // checkKeys finds what has no effect without a limit by key.
 func (s *settings) checkKeys() error {
 	if s.keylessExempt && !s.usesKeys() {
-		return errors.New("WithKeylessExempt: want WithKeyLimit or WithKeyShare with it, got neither")
+		return errors.New("WithKeylessExempt: want WithKeyLimit, WithKeyShare or WithKeyLimitFunc with it, got none")
 	}
 	return nil
 }
 
-// UsesKeys reports whether the gate looks at [Call.Key]: it has [WithKeyLimit] or
-// [WithKeyShare]. Hosts ask it about options that would have no effect.
+// ownKeyLimit is the cap that only this key has, or 0.
+func (s *settings) ownKeyLimit(key string) int64 {
+	if s.keyLimitFunc == nil || key == "" && s.keylessExempt {
+		return 0
+	}
+	return max(s.keyLimitFunc(key), 0)
+}
+
+// UsesKeys reports whether the gate looks at [Call.Key]: it has [WithKeyLimit],
+// [WithKeyShare] or [WithKeyLimitFunc]. Hosts ask it about options that would have no effect.
 func (g *Gate) UsesKeys() bool { return g.set().usesKeys() }
 
 // keyedLocked reports whether the gate counts the units of a key.
@@ -66,13 +95,18 @@ func (g *Gate) keyedLocked(key string) bool {
 	return g.keys != nil && (key != "" || !g.set().keylessExempt)
 }
 
-// overKeyCapLocked reports whether the key has no units left for a call.
-func (g *Gate) overKeyCapLocked(key string, level int, want int64) bool {
-	if g.keyCap == 0 || !g.keyedLocked(key) {
+// overKeyCapLocked reports whether the key has no units left for a call. own is the cap
+// that only this key has, or 0.
+func (g *Gate) overKeyCapLocked(key string, own int64, level int, want int64) bool {
+	most := g.keyCap
+	if own > 0 {
+		most = own
+	}
+	if most == 0 || !g.keyedLocked(key) {
 		return false
 	}
 	used := g.keys[key]
-	return used > 0 && g.clampLocked(level, want) > g.keyCap-used
+	return used > 0 && g.clampLocked(level, want) > most-used
 }
 
 // bookKeyLocked counts the units of s, which waits or is about to hold, on its key.

@@ -194,3 +194,68 @@ func TestAMillionKeysLeaveNothingBehind(t *testing.T) {
 	kept.Release()
 	wantEqual(t, "keys", g.Snapshot().Keys, 0)
 }
+
+// TestSomeKeysHaveACapOfTheirOwn has classes of clients.
+func TestSomeKeysHaveACapOfTheirOwn(t *testing.T) {
+	caps := map[string]int64{"gold": 6, "": 1, "bad": -3}
+	own := gate.WithKeyLimitFunc(func(key string) int64 { return caps[key] })
+	for name, test := range map[string]struct {
+		opts []gate.Option
+		want map[string]int // how many calls a key has in flight at most; 8 are tried
+	}{
+		"beside a cap for all": {[]gate.Option{own, gate.WithKeyLimit(2)}, map[string]int{"gold": 6, "ann": 2, "": 1, "bad": 2}},
+		"beside a share":       {[]gate.Option{own, gate.WithKeyShare(0.3)}, map[string]int{"gold": 6, "ann": 3, "": 1, "bad": 3}},
+		"alone":                {[]gate.Option{own}, map[string]int{"gold": 6, "ann": 8, "": 1, "bad": 8}},
+		"keyless exempt":       {[]gate.Option{own, gate.WithKeylessExempt()}, map[string]int{"gold": 6, "": 8}},
+	} {
+		for key, want := range test.want {
+			g := newGate(t, 10, test.opts...)
+			wantEqual(t, name+": uses keys", g.UsesKeys(), true)
+			var leases []gate.Lease
+			for range 8 {
+				call := gate.Call{Key: key}
+				early := g.RefuseEarly(t.Context(), call)
+				lease, err := g.TryAcquire(call)
+				if (early == nil) != (err == nil) {
+					t.Errorf("%s, key %q: refused early with %v, and then with %v", name, key, early, err)
+				}
+				if err != nil {
+					refused(t, err, gate.ReasonKeyLimit)
+					continue
+				}
+				leases = append(leases, lease)
+			}
+			wantEqual(t, name+": calls of "+key, len(leases), want)
+			for _, lease := range leases {
+				lease.Release()
+			}
+		}
+	}
+}
+
+// TestTheCapOfAKeyMayChange has a client that moves to another class.
+func TestTheCapOfAKeyMayChange(t *testing.T) {
+	limit := int64(1)
+	g := newGate(t, 10, gate.WithKeyLimitFunc(func(string) int64 { return limit }))
+	first := acquire(t, g, gate.Call{Key: "ann"})
+	_, err := g.TryAcquire(gate.Call{Key: "ann"})
+	refused(t, err, gate.ReasonKeyLimit)
+	limit = 2
+	second := acquire(t, g, gate.Call{Key: "ann"})
+	limit = 1
+	_, err = g.TryAcquire(gate.Call{Key: "ann"})
+	refused(t, err, gate.ReasonKeyLimit)
+	first.Release()
+	second.Release()
+	wantEqual(t, "keys", g.Snapshot().Keys, 0)
+}
+
+// TestAFunctionOfKeysThatPanicsLosesNothing has a function of the program with a bug.
+func TestAFunctionOfKeysThatPanicsLosesNothing(t *testing.T) {
+	g := newGate(t, 1, gate.WithKeyLimitFunc(func(key string) int64 { panic(key) }))
+	defer func() {
+		wantEqual(t, "panic", recover(), any("ann"))
+		wantEqual(t, "in flight", g.InFlight(), 0)
+	}()
+	_, _ = g.TryAcquire(gate.Call{Key: "ann"})
+}

@@ -22,6 +22,7 @@ type settings struct {
 	dryRun        bool
 	reserve       [levels]int64
 	keyLimit      int64
+	keyLimitFunc  func(key string) int64
 	keyShare      float64
 	keylessExempt bool
 	keyHasher     *keyHasher // nil: that of the process

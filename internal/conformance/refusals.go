@@ -19,6 +19,7 @@ func refusalCases() []Case {
 		{Name: "RefusedForItsKey", Run: refusedKey},
 		{Name: "RefusedForItsDeadline", Run: refusedDeadline},
 		{Name: "RefusedAsUnavailable", Run: refusedUnavailable},
+		{Name: "RefusedAsTheRuleOfTheRouteSays", Run: refusedByRule},
 		{Name: "DelayIsDrawnAnewFromTheRange", Shapes: []Shape{Unary}, Run: delays},
 		{Name: "NearDeadlineForbidsRetry", Run: nearDeadline},
 		{Name: "RequestIdIsKeptOrMade", Run: requestIDs},
@@ -188,6 +189,24 @@ func refusedDeadline(e *Env) {
 	want := busy("DEADLINE")
 	want.noRetry = true
 	e.checkRefusal(e.refused(ctx, e.start(g, e.unreachable()), nil), e.Shape, want)
+}
+
+// refusedByRule has a route whose rule says how long its calls wait and how they are
+// refused.
+func refusedByRule(e *Env) {
+	const wait, delay = 250 * time.Millisecond, 17 * time.Second
+	g := e.gate()
+	defer e.fill(g)()
+	p, err := gate.NewPolicy(gate.Route("*", g),
+		gate.Route(e.Shape.Route(), g).MaxWait(wait).RetryDelay(delay, delay).Refusal(gate.ServiceUnavailable))
+	if err != nil {
+		e.Fatal(err)
+	}
+	want := busy("WAIT_TIMEOUT")
+	want.code, want.http, want.min, want.max = codeUnavailable, 503, delay, delay
+	start := time.Now()
+	e.checkRefusal(e.refused(e.Context(), e.start(p, e.unreachable()), nil), e.Shape, want)
+	e.took(start, wait)
 }
 
 func refusedUnavailable(e *Env) {
