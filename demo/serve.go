@@ -53,7 +53,8 @@ func serveFlags(args []string, stdout io.Writer) (c serveConfig, err error) {
 	c.proxy, c.grace = *proxy, *grace
 	c.gates = server.GateConfig{
 		DB: int64(*db), Reports: int64(*reports),
-		RetryMin: 200 * time.Millisecond, RetryMax: 600 * time.Millisecond, MaxHold: maxHold,
+		// Retry-After has whole seconds: clients of HTTP come back in ten groups.
+		RetryMin: 1 * time.Second, RetryMax: 10 * time.Second, MaxHold: maxHold,
 	}
 	return c, nil
 }

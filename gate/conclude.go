@@ -64,6 +64,7 @@ func (g *Gate) reject(call *Call, a *arrival) error {
 		RequestID: call.requestID(a.ctx),
 	}
 	r.RetryDelay, r.MinRetryDelay = set.drawDelay(a.reason, a.stretch, a.wait.terms)
+	r.roundedBy = drawRounding()
 	if a.reason == ReasonDraining {
 		r.Refusal = ServiceUnavailable
 	}

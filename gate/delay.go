@@ -22,6 +22,22 @@ func (s *settings) drawDelay(reason Reason, stretch float64, t *terms) (drawn, l
 	return low + time.Duration(rand.Int64N(int64(high-low)+1)), low
 }
 
+// drawRounding draws what rounds a delay to whole seconds: a number of milliseconds
+// below a second.
+func drawRounding() time.Duration { return time.Duration(rand.IntN(1000)) * time.Millisecond }
+
+// RetrySeconds is RetryDelay in whole seconds, for HTTP's Retry-After. It was rounded at
+// random when the delay was drawn: up or down, so that the mean of many delays stays the
+// same. It is at least 1. While the gate drains it is rounded down, to 0 if the delay is
+// below a second: clients should go elsewhere at once.
+func (r *Rejection) RetrySeconds() int64 {
+	if r.Reason == ReasonDraining {
+		return int64(r.RetryDelay / time.Second)
+	}
+	least := r.RetryDelay - r.roundedBy
+	return max((int64(least)-1)/int64(time.Second)+1, 1) // rounded up
+}
+
 // pressure is the share of recent calls that were rejected, kept up to date by
 // the rejections themselves so that an admitted call pays nothing for it.
 type pressure struct {

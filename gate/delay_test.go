@@ -54,6 +54,27 @@ func TestRetryDelayIsDrawnFromItsRange(t *testing.T) {
 	}
 }
 
+func TestRetrySecondsAreRoundedUpAndDown(t *testing.T) {
+	g := newGate(t, 1, gate.WithRetryDelay(2300*time.Millisecond, 2300*time.Millisecond))
+	defer acquire(t, g, gate.Call{}).Release()
+	const n = 1000
+	up := 0
+	for range n {
+		_, err := g.TryAcquire(gate.Call{})
+		switch got := refused(t, err, gate.ReasonLimit).RetrySeconds(); got {
+		case 2:
+		case 3:
+			up++
+		default:
+			t.Fatalf("2.3 s is %d s", got)
+		}
+	}
+	// The mean is 2.3 s: of 1000 delays 200 to 400 are rounded up, but for one time in 10^10.
+	if up < 200 || up > 400 {
+		t.Errorf("%d of %d delays of 2.3 s were rounded up, want about 300", up, n)
+	}
+}
+
 func TestRetryDelayDoesNotGrowByDefault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t, 1, gate.WithRetryDelay(time.Second, time.Second))

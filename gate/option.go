@@ -94,6 +94,12 @@ func WithDeadlineShare(share float64) Option {
 // evenly, so that refused clients do not come back together. The default is 1 s
 // to 3 s. It is an error if minimum is negative, or above maximum, or if maximum
 // is above [MaxRetryDelay].
+//
+// HTTP's Retry-After has whole seconds. The delay is rounded up or down at random there,
+// so that the mean stays the same, and is at least 1: clients of HTTP come back in one
+// group for each second of the range. For a gate that refuses many of them at once, set
+// a range of ten seconds or more, such as 1 s to 15 s. A range below a second tells all
+// of them to come back after 1 s.
 func WithRetryDelay(minimum, maximum time.Duration) Option {
 	return optionFunc(func(s *settings) error {
 		s.minDelay, s.maxDelay = minimum, maximum

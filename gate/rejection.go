@@ -33,13 +33,15 @@ type Rejection struct {
 	// InFlight and Limit are the units in use and allowed at that moment.
 	InFlight, Limit int64
 	// RetryDelay is when to try again, drawn anew for each rejection; see
-	// [WithRetryDelay].
+	// [WithRetryDelay] and [Rejection.RetrySeconds].
 	RetryDelay time.Duration
 	// MinRetryDelay is the lower end of the range that RetryDelay was drawn from.
 	// While the gate drains, hosts tell it to every other attempt of a gRPC call.
 	MinRetryDelay time.Duration
 	// RequestID is that of the call, or one made up for the rejection.
 	RequestID string
+
+	roundedBy time.Duration // see RetrySeconds
 }
 
 // Error describes the rejection for a log.

@@ -27,9 +27,10 @@ type Gates struct {
 type GateConfig struct {
 	DB      int64 // calls in flight; with more than the pool has, admitted calls would wait again for a connection
 	Reports int64
-	// A refused client is told to retry after a time drawn from RetryMin to RetryMax. It should be a fraction of the
-	// clients' deadline, so that there is time for another attempt, and a multiple of the time that a call takes, so
-	// that there is room by then.
+	// A refused client is told to retry after a time drawn from RetryMin to RetryMax. It should be a multiple of the
+	// time that a call takes, so that there is room by then. For clients with a deadline, such as those of the rush, it
+	// should be a fraction of that, so that there is time for another attempt. For clients of HTTP the range should
+	// have several seconds.
 	RetryMin, RetryMax time.Duration
 	MaxHold            time.Duration // a call that takes longer is reported; 0: no call is reported
 }

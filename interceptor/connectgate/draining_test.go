@@ -78,7 +78,7 @@ func TestTranscodedSendsClientsElsewhere(t *testing.T) {
 	}{
 		{nil, true, "0"},
 		{[]gate.Option{gate.WithDrainDelay(2900*time.Millisecond, 2900*time.Millisecond)}, true, "2"},
-		{[]gate.Option{gate.WithRefusal(gate.ServiceUnavailable)}, false, "2"},
+		{[]gate.Option{gate.WithRefusal(gate.ServiceUnavailable), gate.WithRetryDelay(2*time.Second, 2*time.Second)}, false, "2"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			g := newGate(t, test.opts...)

@@ -22,7 +22,7 @@ import (
 
 // A Connect v1 handler, and what its client sees when the gate is full.
 func ExampleNewInterceptor() {
-	db := gate.Must(gate.New("orders-db", 1, gate.WithMaxWait(0), gate.WithRetryDelay(1500*time.Millisecond, 1500*time.Millisecond)))
+	db := gate.Must(gate.New("orders-db", 1, gate.WithMaxWait(0), gate.WithRetryDelay(2*time.Second, 2*time.Second)))
 	mux := http.NewServeMux()
 	mux.Handle(testv1connect.NewEchoServiceHandler(echoV1{},
 		connect.WithInterceptors(connectgate.NewInterceptor(db))))
@@ -56,7 +56,7 @@ func ExampleNewInterceptor() {
 	// Output:
 	// hello
 	// resource_exhausted: server busy - Retry-After: 2
-	// exactly: 1.5s
+	// exactly: 2s
 }
 
 // A Connect v2 server. With the middleware in front a refused call is not even

@@ -191,6 +191,9 @@ func newGate(t testing.TB, opts ...gate.Option) *gate.Gate {
 	return g
 }
 
+// isRounded reports whether a Retry-After says the delay of newGate in whole seconds.
+func isRounded(got []string) bool { return len(got) == 1 && (got[0] == "1" || got[0] == "2") }
+
 // fill takes the unit of the gate until the returned function is called.
 func fill(t testing.TB, g *gate.Gate) (release func()) {
 	t.Helper()

@@ -39,13 +39,13 @@ func TestTranscodedTurnsTheDelayIntoRetryAfter(t *testing.T) {
 		trailers map[string]string
 		want     []string
 	}{
-		{"pushback", map[string]string{"Grpc-Retry-Pushback-Ms": "1200"}, []string{"2"}},
+		{"pushback", map[string]string{"Grpc-Retry-Pushback-Ms": "2000"}, []string{"2"}},
 		{"at once", map[string]string{"Grpc-Retry-Pushback-Ms": "0"}, []string{"1"}},
 		{"no retry in time", map[string]string{
-			"Grpc-Retry-Pushback-Ms": "-1", "Grpc-Status-Details-Bin": packedDelay(t, 2500*time.Millisecond),
+			"Grpc-Retry-Pushback-Ms": "-1", "Grpc-Status-Details-Bin": packedDelay(t, 3*time.Second),
 		}, []string{"3"}},
 		{"a pushback that no client takes", map[string]string{
-			"Grpc-Retry-Pushback-Ms": "3000000000000000", "Grpc-Status-Details-Bin": packedDelay(t, 2500*time.Millisecond),
+			"Grpc-Retry-Pushback-Ms": "3000000000000000", "Grpc-Status-Details-Bin": packedDelay(t, 3*time.Second),
 		}, []string{"3"}},
 		{"no retry, delay below 0", map[string]string{
 			"Grpc-Retry-Pushback-Ms": "-1", "Grpc-Status-Details-Bin": packedDelay(t, -2500*time.Millisecond),

@@ -67,7 +67,7 @@ func post(h http.Handler, path, text string) *httptest.ResponseRecorder {
 
 func newGate(opts ...gate.Option) *gate.Gate {
 	opts = append([]gate.Option{
-		gate.WithMaxWait(0), gate.WithRetryDelay(1200*time.Millisecond, 1200*time.Millisecond),
+		gate.WithMaxWait(0), gate.WithRetryDelay(2*time.Second, 2*time.Second),
 	}, opts...)
 	return gate.Must(gate.New("db", 1, opts...))
 }

@@ -19,11 +19,11 @@ import (
 	"github.com/rpcgate/rpcgate/internal/memhttp"
 )
 
-// newGate makes a gate with a limit of 1, without waiting and with a delay of 1.5 s if
+// newGate makes a gate with a limit of 1, without waiting and with a delay of 2 s if
 // the options do not say otherwise. It must be empty at the end of the test.
 func newGate(t testing.TB, opts ...gate.Option) *gate.Gate {
 	t.Helper()
-	delay := 1500 * time.Millisecond
+	delay := 2 * time.Second
 	opts = append([]gate.Option{gate.WithMaxWait(0), gate.WithRetryDelay(delay, delay)}, opts...)
 	g, err := gate.New("db", 1, opts...)
 	if err != nil {

@@ -75,7 +75,7 @@ func drainingNearDeadline(e *Env) {
 	ctx, cancel := context.WithTimeout(e.Context(), 900*time.Millisecond)
 	defer cancel()
 	want := draining()
-	want.min, want.max = 2*time.Second, delay // Retry-After is rounded down
+	want.min, want.max = delay, delay
 	e.checkRefusal(e.refused(ctx, e.start(g, e.unreachable()), nil), e.Shape, want)
 }
 

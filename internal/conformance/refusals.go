@@ -112,16 +112,22 @@ func (e *Env) checkRetryAfter(f *Failure, delay time.Duration, want expectation)
 	if err != nil {
 		e.Fatalf("Retry-After %q is no number", f.RetryAfter[0])
 	}
-	whole := max(1, int(math.Ceil(delay.Seconds())))
-	if want.reason == "DRAINING" {
-		whole = int(delay.Seconds())
+	least, most := rounded(want.min, want.max, want.reason)
+	if delay >= 0 {
+		least, most = rounded(delay, delay, want.reason)
 	}
-	if delay >= 0 && seconds != whole {
-		e.Errorf("Retry-After %d s, but RetryInfo says %s", seconds, delay)
+	if seconds < least || seconds > most {
+		e.Errorf("Retry-After %d s, want %d to %d; RetryInfo says %s", seconds, least, most, delay)
 	}
-	if s := time.Duration(seconds) * time.Second; s < want.min || s > want.max+time.Second {
-		e.Errorf("Retry-After %d s, want %s to %s", seconds, want.min, want.max)
+}
+
+// rounded is the range of whole seconds for a delay from low to high. A delay is rounded
+// up or down, and down while the gate drains.
+func rounded(low, high time.Duration, reason string) (least, most int) {
+	if reason == "DRAINING" {
+		return int(low.Seconds()), int(high.Seconds())
 	}
+	return max(1, int(low.Seconds())), max(1, int(math.Ceil(high.Seconds())))
 }
 
 func refusedLimit(e *Env) {

@@ -142,7 +142,7 @@ func descriptors(t *testing.T) []byte {
 }
 
 func TestConnectNodeSeesWhatItIsRefusedWith(t *testing.T) {
-	const delay = 1500 * time.Millisecond
+	const delay = 2 * time.Second
 	kinds := map[string]gate.Refusal{"ResourceExhausted": gate.TooManyRequests, "Unavailable": gate.ServiceUnavailable}
 	servers := map[string]string{}
 	gates := map[string]*gate.Gate{}
@@ -165,13 +165,13 @@ func TestConnectNodeSeesWhatItIsRefusedWith(t *testing.T) {
 		}
 	}
 	for i, got := range node(t, "connect.mjs", targets) {
-		want := sighting{Code: codes[i], Message: "server busy", RetryDelayMs: 1500, Reason: "LIMIT", Domain: "rpcgate",
+		want := sighting{Code: codes[i], Message: "server busy", RetryDelayMs: 2000, Reason: "LIMIT", Domain: "rpcgate",
 			RequestID: "from-js"}
 		if targets[i].Protocol == "connect" {
 			want.RetryAfter = "2"
 		} else {
 			// The deadline of the call, a minute, is far enough away for a retry.
-			want.Pushback = "1500"
+			want.Pushback = "2000"
 		}
 		if got != want {
 			t.Errorf("%+v:\ngot  %+v\nwant %+v", targets[i], got, want)

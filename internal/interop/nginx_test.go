@@ -206,8 +206,8 @@ func refusals() []refusal {
 func TestNginxPassesHTTPRefusals(t *testing.T) {
 	for _, r := range refusals() {
 		t.Run(r.name, func(t *testing.T) {
-			g := newGate(t, 1500*time.Millisecond, -1, gate.WithRefusal(r.kind))
-			other := newGate(t, 1500*time.Millisecond, -1, gate.WithRefusal(r.kind))
+			g := newGate(t, 2*time.Second, -1, gate.WithRefusal(r.kind))
+			other := newGate(t, 2*time.Second, -1, gate.WithRefusal(r.kind))
 			p := startNginx(t, []string{serveAll(t, g), serveAll(t, other)})
 			res, body := post(t, p)
 			if res.StatusCode != r.status || res.Header.Get("Retry-After") != "2" {

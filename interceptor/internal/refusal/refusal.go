@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"strings"
@@ -120,16 +121,20 @@ func (r Refusal) Pushback() string {
 }
 
 // RetryAfter is the value of [RetryAfterHeader].
-func (r Refusal) RetryAfter() string { return RetryAfter(r.Delay, r.Draining()) }
+func (r Refusal) RetryAfter() string {
+	return strconv.FormatInt(r.rejection.RetrySeconds(), 10)
+}
 
-// RetryAfter is a delay in the form of [RetryAfterHeader]: whole seconds, rounded up
-// and at least 1. While a gate drains it is rounded down, since clients should go
-// elsewhere at once.
+// RetryAfter is the value of [RetryAfterHeader] for a delay that another server has
+// told. It is rounded at random, as the delay of a rejection is.
 func RetryAfter(delay time.Duration, draining bool) string {
-	if !draining {
-		delay = max(roundUp(delay, time.Second), time.Second)
+	told := gate.Rejection{RetryDelay: delay}
+	if draining {
+		told.Reason = gate.ReasonDraining
+	} else {
+		told.RetryDelay -= rand.N(time.Second)
 	}
-	return strconv.FormatInt(int64(delay/time.Second), 10)
+	return strconv.FormatInt(told.RetrySeconds(), 10)
 }
 
 // CloseConnection sets the header that sends a client elsewhere. Over HTTP/1.1 the

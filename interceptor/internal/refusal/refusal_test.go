@@ -155,6 +155,23 @@ func TestDrainingSendsClientsElsewhereAtOnce(t *testing.T) {
 	}
 }
 
+func TestToldDelayIsRoundedUpAndDown(t *testing.T) {
+	const n = 1000
+	up := 0
+	for range n {
+		switch got := RetryAfter(2300*time.Millisecond, false); got {
+		case "2":
+		case "3":
+			up++
+		default:
+			t.Fatalf("2.3 s is %s s", got)
+		}
+	}
+	if up < 200 || up > 400 { // one time in 10^10
+		t.Errorf("%d of %d delays of 2.3 s were rounded up, want about 300", up, n)
+	}
+}
+
 func TestDelayOfCenturiesIsNotNegative(t *testing.T) {
 	for _, d := range []time.Duration{math.MaxInt64, math.MaxInt64 - time.Second, math.MaxInt64 / 2} {
 		if s := RetryAfter(d, false); s[0] == '-' || len(s) < 10 {
