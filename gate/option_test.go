@@ -1,6 +1,7 @@
 package gate_test
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -161,8 +162,8 @@ func TestRejectionReadsWellInALog(t *testing.T) {
 		g := newNamed(t, "orders-db", 2)
 		holder := acquire(t, g, gate.Call{Cost: 2})
 		_, err := g.Acquire(t.Context(), gate.Call{})
-		wantEqual(t, "error", err.Error(),
-			`gate "orders-db": rejected_timeout (wait_timeout) after 100ms with 2 of 2 in flight`)
+		wantEqual(t, "error", fmt.Sprintf("%+v", err),
+			`server busy: gate "orders-db": rejected_timeout (wait_timeout) after 100ms with 2 of 2 in flight`)
 		holder.Release()
 	})
 }

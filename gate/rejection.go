@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"math/rand/v2"
 	"time"
 )
@@ -16,8 +18,9 @@ var (
 	ErrTimeout = errors.New("gate: no unit within the allowed wait")
 )
 
-// Rejection is the error of a refused call. Its text is for logs: it names the
-// gate and its state, which the interceptors keep from clients.
+// Rejection is the error of a refused call. Its text says nothing of the inside, since
+// an error may reach a client by ways that no interceptor sees. For logs, slog prints
+// its fields (see [Rejection.LogValue]), and fmt with %+v prints a line with them.
 //
 // A Rejection is never changed once it is returned, so it is safe for
 // concurrent use.
@@ -44,10 +47,39 @@ type Rejection struct {
 	roundedBy time.Duration // see RetrySeconds
 }
 
-// Error describes the rejection for a log.
-func (r *Rejection) Error() string {
-	return fmt.Sprintf("gate %q: %s (%s) after %s with %d of %d in flight",
-		r.Gate, r.Decision, r.Reason, r.Waited, r.InFlight, r.Limit)
+// Error returns "server busy", which is what clients are told.
+func (r *Rejection) Error() string { return "server busy" }
+
+// Format implements [fmt.Formatter]. %+v describes the rejection for a log: the gate,
+// the decision, the reason, the wait and the units. All else prints what
+// [Rejection.Error] returns.
+func (r *Rejection) Format(f fmt.State, verb rune) {
+	switch {
+	case r == nil:
+		_, _ = io.WriteString(f, "<nil>")
+	case verb == 'v' && f.Flag('+'):
+		_, _ = fmt.Fprintf(f, "server busy: gate %q: %s (%s) after %s with %d of %d in flight",
+			r.Gate, r.Decision, r.Reason, r.Waited, r.InFlight, r.Limit)
+	default:
+		_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), r.Error())
+	}
+}
+
+// LogValue implements [slog.LogValuer]. The fields are those of the Rejection, with the
+// names that gatelog uses.
+func (r *Rejection) LogValue() slog.Value {
+	if r == nil {
+		return slog.Value{}
+	}
+	return slog.GroupValue(
+		slog.String("gate", r.Gate),
+		slog.String("decision", r.Decision.String()),
+		slog.String("reason", r.Reason.String()),
+		slog.Int64("waited_ms", r.Waited.Milliseconds()),
+		slog.Int64("in_flight", r.InFlight),
+		slog.Int64("limit", r.Limit),
+		slog.String("request_id", r.RequestID),
+	)
 }
 
 // Is matches [ErrBusy] and [ErrTimeout].

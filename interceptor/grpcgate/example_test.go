@@ -64,10 +64,10 @@ func ExampleStopper() {
 	defer cancel()
 	fmt.Println("stopped:", stopper.Shutdown(ctx, db))
 	_, err := db.TryAcquire(gate.Call{})
-	fmt.Println(err)
+	fmt.Printf("%+v\n", err)
 	// Output:
 	// stopped: <nil>
-	// gate "orders-db": rejected_busy (draining) after 0s with 0 of 16 in flight
+	// server busy: gate "orders-db": rejected_busy (draining) after 0s with 0 of 16 in flight
 }
 
 // The tap refuses calls before they have a stream. The rest are gated before they are
