@@ -62,7 +62,7 @@ func LeaseFromContext(ctx context.Context) (lease Lease, ok bool) {
 	if c == nil {
 		return Lease{}, false
 	}
-	return c.lease, true
+	return c.lease, c.lease.slot != nil
 }
 
 // admission returns what ctx carries of the innermost call that was admitted, or nil.

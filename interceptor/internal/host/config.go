@@ -58,6 +58,11 @@ type Config struct {
 	TracerProvider   trace.TracerProvider // nil: the global one
 }
 
+// describes reports whether the options say anything about a call.
+func (c *Config) describes() bool {
+	return c.PriorityHeader != "" || c.Key != nil || c.Cost != nil || c.Size != nil || c.SizeIfUnknown != 0
+}
+
 func newConfig[O Option](opts []O) (Config, error) {
 	var c Config
 	err := mistake.InOptions(opts, func(o O) error { return o.Apply(&c) })

@@ -46,8 +46,7 @@ func New[O Option](a gate.Admitter, opts []O) (*Host, error) {
 	if err := errors.Join(bad, err); err != nil {
 		return nil, err
 	}
-	h := &Host{Config: c, admitter: a, exempts: gate.ExemptByDefault, streamMode: holdStream}
-	h.describes = c.PriorityHeader != "" || c.Key != nil || c.Cost != nil || c.Size != nil || c.SizeIfUnknown != 0
+	h := &Host{Config: c, admitter: a, describes: c.describes(), exempts: gate.ExemptByDefault, streamMode: holdStream}
 	h.policy, _ = a.(*gate.Policy)
 	if e, ok := gate.AdmitterAs[gate.Exempter](a); ok {
 		h.exempts = e.Exempts
