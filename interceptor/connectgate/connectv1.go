@@ -41,9 +41,10 @@ import (
 // Routes that are exempt on servers are exempt on clients, too.
 //
 // Put the interceptor before everything expensive, and after what must see every
-// call, such as tracing (otelconnect), recovery or authentication. The first one
-// given to connect.WithInterceptors runs first. The interceptor is safe for
-// concurrent use. NewInterceptor panics if a is nil or an option has a bad value.
+// call, such as tracing (otelconnect), recovery or authentication. If one of these has a
+// gate of its own, put [NewTranslator] first. The first one given to
+// connect.WithInterceptors runs first. The interceptor is safe for concurrent use.
+// NewInterceptor panics if a is nil or an option has a bad value.
 func NewInterceptor(a gate.Admitter, opts ...Option) connect.Interceptor {
 	return &interceptorV1{host: host.Must(pkg, a, opts)}
 }
@@ -87,12 +88,7 @@ func (i *interceptorV1) WrapStreamingHandler(next connect.StreamingHandlerFunc) 
 		if i.host.Passes(ctx, route) {
 			return i.answer(ctx, conn, next(ctx, conn))
 		}
-		header := conn.RequestHeader()
-		call := gate.Call{
-			Route: route, RequestID: requestID(header), Size: gate.SizeUnknown,
-			// Identify cannot find it in the context of a stream.
-			RemoteIP: i.host.RemoteIP(conn.Peer().Addr, header),
-		}
+		call, header := i.streamCall(conn), conn.RequestHeader()
 		mode := i.host.StreamMode(route)
 		if mode == gate.HoldMessage {
 			m := &messageConn{StreamingHandlerConn: conn, interceptor: i, messages: i.host.Messages(ctx, call, header)}
@@ -124,6 +120,16 @@ func (i *interceptorV1) unaryCall(ctx context.Context, route string, req connect
 	}
 	i.host.Describe(ctx, &call, header, req.Any())
 	return call
+}
+
+// streamCall is what the gate is told about a stream, without what the options say.
+func (i *interceptorV1) streamCall(conn connect.StreamingHandlerConn) gate.Call {
+	header := conn.RequestHeader()
+	return gate.Call{
+		Route: conn.Spec().Procedure, RequestID: requestID(header), Size: gate.SizeUnknown,
+		// Identify cannot find it in the context of a stream.
+		RemoteIP: i.host.RemoteIP(conn.Peer().Addr, header),
+	}
 }
 
 // Identify finds the address of the caller. The interceptor is the [gate.Caller] of

@@ -15,7 +15,8 @@ import (
 // before the gate, later ones after a call was admitted.
 //
 // Put the gate before everything expensive, and after what must see every call, such
-// as recovery, logging or authentication. The function panics if a is nil or an
+// as recovery, logging or authentication. If one of these has a gate of its own, put
+// [TranslatorOptions] first. The function panics if a is nil or an
 // option has a bad value.
 func ServerOptions(a gate.Admitter, opts ...Option) []grpc.ServerOption {
 	s := newServer(a, opts)

@@ -66,6 +66,11 @@ type Setup struct {
 	Options  []interceptor.Option
 	// Handler answers all echo calls, behind the gate. Nil means [Echo].
 	Handler Handler
+	// Before, if it is not nil, runs in an interceptor in front of the gate, such as
+	// one that authenticates. Its error ends the call. With Translated the kit's
+	// translator is in front of it.
+	Before     func(ctx context.Context) error
+	Translated bool
 }
 
 // Handler answers a call of any shape. If it panics, the host recovers outside the

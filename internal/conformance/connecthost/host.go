@@ -39,14 +39,14 @@ func All() []conformance.Host {
 // V1 is a Connect v1 server with connectgate.NewInterceptor.
 func V1(p Protocol) conformance.Host {
 	return host("Connect v1", p, func(s conformance.Setup) http.Handler {
-		return HandlerV1(s.Handler, connectgate.NewInterceptor(s.Admitter, s.Options...))
+		return HandlerV1(s.Handler, InterceptorsV1(s)...)
 	})
 }
 
 // V2 is a Connect v2 server with connectgate.NewServerInterceptor.
 func V2(p Protocol) conformance.Host {
 	h := host("Connect v2", p, func(s conformance.Setup) http.Handler {
-		return HandlerV2(s.Handler, connectgate.NewServerInterceptor(s.Admitter, s.Options...))
+		return HandlerV2(s.Handler, InterceptorsV2(s)...)
 	})
 	h.BeforeDecode = true
 	return h
@@ -56,7 +56,7 @@ func V2(p Protocol) conformance.Host {
 // interceptor, which handles the errors of handlers and gates messages.
 func MiddlewareV1(p Protocol) conformance.Host {
 	h := host("Connect middleware and v1", p, func(s conformance.Setup) http.Handler {
-		inner := HandlerV1(s.Handler, connectgate.NewInterceptor(s.Admitter, s.Options...))
+		inner := HandlerV1(s.Handler, InterceptorsV1(s)...)
 		return connectgate.NewMiddleware(s.Admitter, s.Options...)(inner)
 	})
 	h.BeforeDecode = true
@@ -66,7 +66,7 @@ func MiddlewareV1(p Protocol) conformance.Host {
 // MiddlewareV2 is the same with Connect v2.
 func MiddlewareV2(p Protocol) conformance.Host {
 	h := host("Connect middleware and v2", p, func(s conformance.Setup) http.Handler {
-		inner := HandlerV2(s.Handler, connectgate.NewServerInterceptor(s.Admitter, s.Options...))
+		inner := HandlerV2(s.Handler, InterceptorsV2(s)...)
 		return connectgate.NewMiddleware(s.Admitter, s.Options...)(inner)
 	})
 	h.BeforeDecode = true
@@ -98,13 +98,13 @@ func host(name string, p Protocol, handler func(conformance.Setup) http.Handler)
 }
 
 // HandlerV1 serves the echo service in Connect v1, and its health, with an
-// interceptor.
-func HandlerV1(h conformance.Handler, gated connect.Interceptor) http.Handler {
+// interceptors.
+func HandlerV1(h conformance.Handler, gated ...connect.Interceptor) http.Handler {
 	opts := []connect.HandlerOption{
 		connect.WithRecover(func(context.Context, connect.Spec, http.Header, any) error {
 			return connect.NewError(connect.CodeInternal, nil)
 		}),
-		connect.WithInterceptors(gated),
+		connect.WithInterceptors(gated...),
 	}
 	mux := http.NewServeMux()
 	mux.Handle(testv1connect.NewEchoServiceHandler(serviceV1{h}, opts...))
@@ -113,8 +113,8 @@ func HandlerV1(h conformance.Handler, gated connect.Interceptor) http.Handler {
 }
 
 // HandlerV2 is the same in Connect v2.
-func HandlerV2(h conformance.Handler, gated connectv2.ServerInterceptor) http.Handler {
-	server := connectv2.NewServer(recoverV2, gated)
+func HandlerV2(h conformance.Handler, gated ...connectv2.ServerInterceptor) http.Handler {
+	server := connectv2.NewServer(append([]connectv2.ServerInterceptor{recoverV2}, gated...)...)
 	testv1connectv2.RegisterEchoServiceHandler(server, serviceV2{h})
 	server.Register(healthV2())
 	mux := http.NewServeMux()

@@ -24,8 +24,7 @@ func All() []conformance.Host {
 func Interceptor() conformance.Host {
 	h := base("grpc-go interceptor")
 	h.Start = func(t testing.TB, s conformance.Setup) conformance.Client {
-		options := append(Recovery(), grpcgate.ServerOptions(s.Admitter, s.Options...)...)
-		server := grpc.NewServer(options...)
+		server := grpc.NewServer(Interceptors(s)...)
 		Register(server, s.Handler)
 		return NewClient(Serve(t, server))
 	}
@@ -61,6 +60,39 @@ func Recovery() []grpc.ServerOption {
 			return handler(srv, stream)
 		}),
 	}
+}
+
+// Interceptors are those of a server that is gated by interceptors.
+func Interceptors(s conformance.Setup) []grpc.ServerOption {
+	return append(before(s), grpcgate.ServerOptions(s.Admitter, s.Options...)...)
+}
+
+// before are the interceptors in front of the gate.
+func before(s conformance.Setup) []grpc.ServerOption {
+	options := Recovery()
+	if s.Translated {
+		options = append(options, grpcgate.TranslatorOptions()...)
+	}
+	if s.Before == nil {
+		return options
+	}
+	return append(options,
+		grpc.ChainUnaryInterceptor(func(
+			ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler,
+		) (any, error) {
+			if err := s.Before(ctx); err != nil {
+				return nil, err
+			}
+			return handler(ctx, req)
+		}),
+		grpc.ChainStreamInterceptor(func(
+			srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler,
+		) error {
+			if err := s.Before(stream.Context()); err != nil {
+				return err
+			}
+			return handler(srv, stream)
+		}))
 }
 
 func recovered(err *error) {

@@ -17,7 +17,11 @@ func BeforeDecode() conformance.Host {
 	h := base("grpc-go before decode")
 	h.BeforeDecode = true
 	h.Start = func(t testing.TB, s conformance.Setup) conformance.Client {
-		server := grpc.NewServer()
+		var options []grpc.ServerOption
+		if s.Before != nil {
+			options = before(s)
+		}
+		server := grpc.NewServer(options...)
 		gated := grpcgate.BeforeDecode(recovering{server}, s.Admitter, s.Options...)
 		Register(gated, s.Handler)
 		return NewClient(Serve(t, server))
@@ -30,8 +34,7 @@ func Both() conformance.Host {
 	h := base("grpc-go before decode and interceptor")
 	h.BeforeDecode = true
 	h.Start = func(t testing.TB, s conformance.Setup) conformance.Client {
-		options := append(Recovery(), grpcgate.ServerOptions(s.Admitter, s.Options...)...)
-		server := grpc.NewServer(options...)
+		server := grpc.NewServer(Interceptors(s)...)
 		gated := grpcgate.BeforeDecode(recovering{server}, s.Admitter, s.Options...)
 		Register(gated, s.Handler)
 		return NewClient(Serve(t, server))

@@ -9,7 +9,6 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/rpcgate/rpcgate/interceptor/connectgate"
-	"github.com/rpcgate/rpcgate/interceptor/grpcgate"
 	"github.com/rpcgate/rpcgate/internal/conformance"
 	"github.com/rpcgate/rpcgate/internal/memhttp"
 )
@@ -20,8 +19,7 @@ func ServeHTTP() conformance.Host {
 	h := base("grpc-go ServeHTTP")
 	h.Lacks = nil
 	h.Start = func(t testing.TB, s conformance.Setup) conformance.Client {
-		options := append(Recovery(), grpcgate.ServerOptions(s.Admitter, s.Options...)...)
-		server := grpc.NewServer(options...)
+		server := grpc.NewServer(Interceptors(s)...)
 		Register(server, s.Handler)
 		overHTTP := memhttp.Start(t, connectgate.TrailersOnly(server))
 		return httpClient{NewClient(DialHTTP(t, overHTTP)), overHTTP}

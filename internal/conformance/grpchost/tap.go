@@ -22,9 +22,8 @@ func Tap() conformance.Host {
 		return conformance.Carriers{Code: true, Details: tapSendsDetails(), Message: true}
 	}
 	h.Start = func(t testing.TB, s conformance.Setup) conformance.Client {
-		options := append(Recovery(), grpcgate.ServerOptions(s.Admitter, s.Options...)...)
-		options = append(options, grpc.InTapHandle(grpcgate.TapHandle(s.Admitter, s.Options...)))
-		server := grpc.NewServer(options...)
+		tap := grpc.InTapHandle(grpcgate.TapHandle(s.Admitter, s.Options...))
+		server := grpc.NewServer(append(Interceptors(s), tap)...)
 		Register(server, s.Handler)
 		return NewClient(Serve(t, server))
 	}

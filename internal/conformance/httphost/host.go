@@ -30,13 +30,15 @@ func Middleware() conformance.Host {
 		},
 		BeforeDecode: true,
 		Lacks: map[string]string{
-			"RefusedForItsDeadline":                      noDeadline,
+			"RefusedForItsDeadline":                       noDeadline,
 			"DrainingTellsAttemptsInTurnTheShortestDelay": conformance.NoAttempts,
-			"DrainingNeverForbidsARetry":                 noDeadline,
-			"WaitLeavesHalfOfTheDeadlineForTheWork":      noDeadline,
-			"HoldMessageHoldsForTheOneRequest":           "an HTTP request is no stream of messages",
-			"HoldMessageRefusesAMessage":                 "an HTTP request is no stream of messages",
-			"HoldMessagePanicReleasesTheLease":           "an HTTP request is no stream of messages",
+			"DrainingNeverForbidsARetry":                  noDeadline,
+			"WaitLeavesHalfOfTheDeadlineForTheWork":       noDeadline,
+			"RejectionBeforeTheGateIsARefusal":            conformance.NoInterceptors,
+			"RejectionThatNobodyTranslatesLeaksNothing":   conformance.NoInterceptors,
+			"HoldMessageHoldsForTheOneRequest":            "an HTTP request is no stream of messages",
+			"HoldMessageRefusesAMessage":                  "an HTTP request is no stream of messages",
+			"HoldMessagePanicReleasesTheLease":            "an HTTP request is no stream of messages",
 		},
 		Start: func(t testing.TB, s conformance.Setup) conformance.Client {
 			gated := httpgate.NewMiddleware(s.Admitter, s.Options...)

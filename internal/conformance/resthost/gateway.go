@@ -16,7 +16,6 @@ import (
 	testv1 "github.com/rpcgate/rpcgate/gen/rpcgate/test/v1"
 	"github.com/rpcgate/rpcgate/interceptor"
 	"github.com/rpcgate/rpcgate/interceptor/gatewaygate"
-	"github.com/rpcgate/rpcgate/interceptor/grpcgate"
 	"github.com/rpcgate/rpcgate/internal/conformance"
 	"github.com/rpcgate/rpcgate/internal/conformance/grpchost"
 	"github.com/rpcgate/rpcgate/internal/memhttp"
@@ -33,7 +32,7 @@ func Gateway() conformance.Host {
 		},
 		Lacks: map[string]string{
 			"DrainingTellsAttemptsInTurnTheShortestDelay": conformance.NoAttempts,
-			"DrainingMovesTheClientToAnotherConnection":  "a grpc-gateway may have other servers behind it",
+			"DrainingMovesTheClientToAnotherConnection":   "a grpc-gateway may have other servers behind it",
 		},
 		Start: startGateway,
 	}
@@ -41,8 +40,8 @@ func Gateway() conformance.Host {
 
 func startGateway(t testing.TB, s conformance.Setup) conformance.Client {
 	// The gateway sends its caller's address in X-Forwarded-For.
-	opts := append([]interceptor.Option{interceptor.WithTrustedProxies("127.0.0.1")}, s.Options...)
-	srv := grpc.NewServer(append(grpchost.Recovery(), grpcgate.ServerOptions(s.Admitter, opts...)...)...)
+	s.Options = append([]interceptor.Option{interceptor.WithTrustedProxies("127.0.0.1")}, s.Options...)
+	srv := grpc.NewServer(grpchost.Interceptors(s)...)
 	grpchost.Register(srv, s.Handler)
 	conn, err := gatewaygate.InProcess(srv)
 	if err != nil {

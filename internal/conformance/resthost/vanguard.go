@@ -13,7 +13,6 @@ import (
 
 	testv1 "github.com/rpcgate/rpcgate/gen/rpcgate/test/v1"
 	"github.com/rpcgate/rpcgate/interceptor/connectgate"
-	"github.com/rpcgate/rpcgate/interceptor/grpcgate"
 	"github.com/rpcgate/rpcgate/internal/conformance"
 	"github.com/rpcgate/rpcgate/internal/conformance/connecthost"
 	"github.com/rpcgate/rpcgate/internal/conformance/grpchost"
@@ -29,7 +28,7 @@ func All() []conformance.Host {
 // Vanguard.
 func VanguardConnect() conformance.Host {
 	return vanguardREST("Vanguard over Connect by REST", func(s conformance.Setup) http.Handler {
-		return connecthost.HandlerV1(s.Handler, connectgate.NewInterceptor(s.Admitter, s.Options...))
+		return connecthost.HandlerV1(s.Handler, connecthost.InterceptorsV1(s)...)
 	})
 }
 
@@ -81,7 +80,7 @@ func vanguardREST(
 }
 
 func grpcServer(s conformance.Setup) http.Handler {
-	server := grpc.NewServer(append(grpchost.Recovery(), grpcgate.ServerOptions(s.Admitter, s.Options...)...)...)
+	server := grpc.NewServer(grpchost.Interceptors(s)...)
 	grpchost.Register(server, s.Handler)
 	return connectgate.Transcoded(server)
 }
