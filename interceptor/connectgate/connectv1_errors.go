@@ -86,6 +86,9 @@ func tellV1(to responderV1, r refusal.Refusal, err error) error {
 		c := carrierOf(to.Peer().Protocol)
 		delete(to.ResponseHeader(), c.key)
 		delete(to.ResponseTrailer(), c.key)
+		if c.key == refusal.RetryAfterHeader && to.Spec().StreamType == connect.StreamTypeUnary {
+			refusal.KeepFromCaches(to.ResponseHeader()) // a call of Connect may be a GET
+		}
 		if r.Draining() {
 			refusal.CloseConnection(to.ResponseHeader())
 		}

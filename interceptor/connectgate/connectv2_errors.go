@@ -91,6 +91,7 @@ func tellV2(ctx context.Context, spec connectv2.Spec, r refusal.Refusal, err err
 	c := carrierOf(info.Protocol)
 	if info.Protocol == protocolConnect && spec.StreamType == connectv2.StreamTypeUnary {
 		info.ResponseHeader().Set(c.key, c.value(r))
+		refusal.KeepFromCaches(info.ResponseHeader()) // the call may be a GET
 	} else {
 		info.ResponseTrailer().Set(c.key, c.value(r))
 	}

@@ -21,6 +21,10 @@
 // grpc-retry-pushback-ms. gRPC clients with a retry policy obey the trailer if the
 // server is wrapped in [TrailersOnly].
 //
+// Caches must not store the refusal of a GET: it has Cache-Control: no-store. A
+// Cache-Control that a handler further out has set is replaced by [NewMiddleware], and
+// stays beside it with an interceptor, where no-store takes precedence.
+//
 // A v1 interceptor runs after a unary request was read and decoded. A v2 interceptor
 // and [NewMiddleware] run before that.
 //

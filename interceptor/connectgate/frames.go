@@ -62,6 +62,7 @@ func writeFailure(w http.ResponseWriter, r *http.Request, as wire, err error) er
 // writeUnary writes the error of a unary call of the Connect protocol.
 func writeUnary(w http.ResponseWriter, status int, body []byte) error {
 	w.Header()["Content-Type"] = []string{"application/json"}
+	refusal.KeepFromCaches(w.Header())
 	w.WriteHeader(status)
 	_, err := w.Write(body)
 	return err

@@ -56,7 +56,11 @@ func addHTTP(headers, trailers http.Header, retryAfter bool) {
 	if draining {
 		refusal.CloseConnection(headers)
 	}
-	if retryAfter && delay >= 0 && len(headers[refusal.RetryAfterHeader]) == 0 {
+	if !retryAfter {
+		return
+	}
+	refusal.KeepFromCaches(headers)
+	if delay >= 0 && len(headers[refusal.RetryAfterHeader]) == 0 {
 		headers.Set(refusal.RetryAfterHeader, refusal.RetryAfter(delay, draining))
 	}
 }

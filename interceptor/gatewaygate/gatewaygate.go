@@ -86,8 +86,9 @@ func (c config) answer(
 // answerStream is the error handler of streams.
 func (c config) answerStream(ctx context.Context, err error) *status.Status {
 	told := read(err)
-	if w, ok := ctx.Value(writerKey{}).(http.ResponseWriter); ok && told.retryAfter != "" {
-		w.Header().Set(refusal.RetryAfterHeader, told.retryAfter) // ignored once a message was sent
+	if w, ok := ctx.Value(writerKey{}).(http.ResponseWriter); ok && told.retryAfter != "" { // ignored once a message was sent
+		w.Header().Set(refusal.RetryAfterHeader, told.retryAfter)
+		refusal.KeepFromCaches(w.Header())
 	}
 	if !told.refused {
 		return c.nextStream(ctx, err)

@@ -151,8 +151,9 @@ type Failure struct {
 	ErrorInfo   *errdetails.ErrorInfo
 	RequestInfo *errdetails.RequestInfo
 
-	Pushback   []string
-	RetryAfter []string
+	Pushback     []string
+	RetryAfter   []string
+	CacheControl []string // of the HTTP response
 
 	// Dump is everything that the client has received, headers, trailers and
 	// body, as text. It must not contain internals.

@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -52,6 +53,9 @@ func (e *Env) checkRefusal(f *Failure, shape Shape, want expectation) {
 	}
 	if can.HTTPStatus && f.HTTPStatus != want.http {
 		e.Errorf("HTTP status %d, want %d", f.HTTPStatus, want.http)
+	}
+	if can.HTTPStatus && !slices.Equal(f.CacheControl, []string{"no-store"}) {
+		e.Errorf("Cache-Control %q, want no-store: a refusal is for one client", f.CacheControl)
 	}
 	if can.Message && f.Message != "server busy" {
 		e.Errorf("text %q, want server busy", f.Message)

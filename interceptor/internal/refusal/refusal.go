@@ -142,6 +142,11 @@ func RetryAfter(delay time.Duration, draining bool) string {
 // and serves the streams that are open.
 func CloseConnection(h interface{ Set(key, value string) }) { h.Set("Connection", "close") }
 
+// KeepFromCaches sets the header that forbids caches to store a refusal, whatever was
+// set for the answers of the handler. Caches store answers to GET, and answers with a
+// 503 even if nothing allows it (CloudFront).
+func KeepFromCaches(h interface{ Set(key, value string) }) { h.Set("Cache-Control", "no-store") }
+
 // Message is the text of the error.
 func (r Refusal) Message() string {
 	if r.local {

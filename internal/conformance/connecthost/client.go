@@ -105,7 +105,8 @@ func (w *watcher) failure(err error) error {
 	f := &conformance.Failure{
 		Code: uint32(e.Code()), Message: e.Message(), HTTPStatus: int(w.status.Load()),
 		Pushback: e.Meta().Values(pushbackKey), RetryAfter: e.Meta().Values("Retry-After"),
-		Dump: fmt.Sprintf("%v\nmetadata %v", err, e.Meta()),
+		CacheControl: e.Meta().Values("Cache-Control"),
+		Dump:         fmt.Sprintf("%v\nmetadata %v", err, e.Meta()),
 	}
 	for _, detail := range e.Details() {
 		if m, err := detail.Value(); err == nil {

@@ -173,7 +173,8 @@ func (c *call) send() error {
 	_ = res.Header.Write(&dump)
 	f := &conformance.Failure{
 		HTTPStatus: res.StatusCode, RetryAfter: res.Header.Values("Retry-After"),
-		Dump: dump.String() + string(text),
+		CacheControl: res.Header.Values("Cache-Control"),
+		Dump:         dump.String() + string(text),
 	}
 	var body struct{ Error string }
 	if json.Unmarshal(text, &body) == nil {

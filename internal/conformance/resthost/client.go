@@ -149,7 +149,8 @@ func (c *call) broken(err error) error {
 func (c *call) failure(body []byte) error {
 	f := &conformance.Failure{
 		HTTPStatus: c.response.StatusCode, RetryAfter: c.response.Header.Values("Retry-After"),
-		Dump: fmt.Sprintf("%v\n%s", c.response.Header, body),
+		CacheControl: c.response.Header.Values("Cache-Control"),
+		Dump:         fmt.Sprintf("%v\n%s", c.response.Header, body),
 	}
 	var wrapped struct{ Error json.RawMessage }
 	if json.Unmarshal(body, &wrapped) == nil && bytes.HasPrefix(wrapped.Error, []byte("{")) {
