@@ -21,8 +21,8 @@ func (g *gateLog) mayDetail(most int) bool {
 // inBurst reports whether a decision belongs to a burst. A rejection begins one if
 // the interval before it had none. Without a burst, an accepted call costs one
 // atomic load.
-func (g *gateLog) inBurst(l *Logger, now instant, rejected bool) bool {
-	if l.config.burstLines == 0 || !rejected && g.burstLeft.Load() <= 0 {
+func (g *gateLog) inBurst(l *Logger, detail *Detail, now instant, rejected bool) bool {
+	if detail.BurstLines == 0 || !rejected && g.burstLeft.Load() <= 0 {
 		return false
 	}
 	if !now.read {
@@ -33,10 +33,16 @@ func (g *gateLog) inBurst(l *Logger, now instant, rejected bool) bool {
 	if !g.era.Same(now.era) {
 		g.era, g.rejected, g.burstEnd = now.era, false, now.at
 	}
+	if detail != g.detail {
+		// A change begins a burst with the next rejection, and no burst outlives it.
+		g.detail = detail
+		g.rejected = g.rejected && detail == &l.config.Detail
+		g.burstLeft.Store(0)
+	}
 	if rejected {
 		if !g.rejected || now.at-g.lastRejection >= l.config.interval {
-			g.burstLeft.Store(int64(l.config.burstLines))
-			g.burstEnd = now.at + l.config.burstTime
+			g.burstLeft.Store(int64(detail.BurstLines))
+			g.burstEnd = now.at + detail.BurstTime
 		}
 		g.rejected, g.lastRejection = true, now.at
 	}
@@ -111,8 +117,8 @@ func (l *Logger) writeHeld(ctx context.Context, r *row, e *gate.Event) {
 // appendCaller appends the attributes of an event's call that may be missing or have
 // their default.
 func (l *Logger) appendCaller(attrs []slog.Attr, call *gate.Call, e *gate.Event) []slog.Attr {
-	if call.RemoteIP != "" {
-		attrs = append(attrs, slog.String("remote_ip", clean.String(call.RemoteIP)))
+	if address := l.config.addresses.Show(call.RemoteIP); address != "" {
+		attrs = append(attrs, slog.String("remote_ip", address))
 	}
 	switch {
 	case call.Key == "":

@@ -28,14 +28,22 @@
 //     self_wait=true: mostly one gate is used in front of a handler and again
 //     inside of it.
 //   - "gate lease held too long" reports an event of [gate.WithMaxHold].
+//   - "gate log detail changed" and "gate log detail as before" tell of
+//     [Logger.SetDetail].
 //
 // Lines about a dry run have dry_run=true: no client was refused. Lines about an
 // enforced rejection or a lease held too long have the level Warn, all others
 // have Info; see [WithLevels].
 //
-// The key of a call is written as a hash, since it may be a credential: see
-// [gate.WithKeySecret] and [WithRawKeys]. Other strings that clients choose are cut to
-// 256 bytes, and characters that cannot be printed are replaced.
+// [Logger.SetDetail] writes more, or less, in detail for some time, while something
+// burns.
+//
+// # Privacy
+//
+// Lines of detail have the address of the caller, as remote_ip: see [WithShortAddresses]
+// and [WithoutAddresses]. The key of a call is written as a hash, since it may be a
+// credential: see [gate.WithKeySecret] and [WithRawKeys]. Other strings that clients
+// choose are cut to 256 bytes, and characters that cannot be printed are replaced.
 //
 // # Bubbles of testing/synctest
 //

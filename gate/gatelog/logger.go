@@ -24,9 +24,10 @@ type Logger struct {
 	config config
 	clock  era.Clock
 
-	gates  atomic.Pointer[map[string]*gateLog] // by name; replaced, never changed
-	timing atomic.Uint32                       // timingOff and so on
-	closed atomic.Bool
+	gates   atomic.Pointer[map[string]*gateLog] // by name; replaced, never changed
+	timing  atomic.Uint32                       // timingOff and so on
+	closed  atomic.Bool
+	changed atomic.Pointer[changed] // by SetDetail; nil: the options count
 
 	writing sync.Mutex // held while summaries are taken and written
 
@@ -73,21 +74,22 @@ func (l *Logger) OnEvent(ctx context.Context, e gate.Event) {
 		now = l.now()
 		l.leave(now.era)
 	}
-	g, r, sampled := l.count(&e)
+	detail := l.detail(&now)
+	g, r, sampled := l.count(&e, detail)
 	if l.timing.Load() == timingOff { // after counting, so that no count is left behind
 		l.arm()
 	}
 	switch {
 	case e.Kind == gate.EventMaxHold:
-		if g.mayDetail(l.config.maxDetails) {
+		if g.mayDetail(detail.MaxDetails) {
 			l.writeHeld(ctx, r, &e)
 		} else {
 			r.dropped.Add(1)
 		}
-	case g.inBurst(l, now, rejected):
+	case g.inBurst(l, detail, now, rejected):
 		l.writeDecision(ctx, r, &e, "burst")
 	case !sampled:
-	case g.mayDetail(l.config.maxDetails):
+	case g.mayDetail(detail.MaxDetails):
 		l.writeDecision(ctx, r, &e, "sample")
 	default:
 		r.dropped.Add(1)
@@ -95,7 +97,7 @@ func (l *Logger) OnEvent(ctx context.Context, e gate.Event) {
 }
 
 // count adds the event to its row. It makes the row if there is none.
-func (l *Logger) count(e *gate.Event) (g *gateLog, r *row, sampled bool) {
+func (l *Logger) count(e *gate.Event, detail *Detail) (g *gateLog, r *row, sampled bool) {
 	route := e.Call.Route
 	switch {
 	case e.Call.UnknownRoute:
@@ -103,6 +105,7 @@ func (l *Logger) count(e *gate.Event) (g *gateLog, r *row, sampled bool) {
 	case len(route) > clean.MaxLen:
 		route = clean.String(route)
 	}
+	step := sampleStep(detail.SampleRate)
 	for {
 		g = (*l.gates.Load())[e.Gate]
 		if g != nil {
@@ -111,7 +114,7 @@ func (l *Logger) count(e *gate.Event) (g *gateLog, r *row, sampled bool) {
 		if g == nil || r == nil {
 			g, r = l.grow(e.Gate, route)
 		}
-		if sampled, ok := r.add(e, l.config.sampleStep); ok {
+		if sampled, ok := r.add(e, step); ok {
 			return g, r, sampled
 		}
 		// The row was given up after it was found. The next look finds or

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/rpcgate/rpcgate/gate/internal/clean"
 )
 
 // Defaults of the options.
@@ -28,15 +30,13 @@ type optionFunc func(*config) error
 func (f optionFunc) apply(c *config) error { return f(c) }
 
 type config struct {
-	interval   time.Duration
-	sampleStep uint64 // of sampleOne
-	burstLines int
-	burstTime  time.Duration
-	maxDetails int
-	maxRoutes  int
-	calm       slog.Level
-	overload   slog.Level
-	rawKeys    bool
+	Detail
+	interval  time.Duration
+	maxRoutes int
+	calm      slog.Level
+	overload  slog.Level
+	rawKeys   bool
+	addresses clean.Addresses
 }
 
 // sampleOne is the sum at which a route's next call is sampled: each call adds a
@@ -48,14 +48,16 @@ const sampleOne = 1 << 32
 // wrong.
 func newConfig(opts []Option) (config, error) {
 	c := config{
-		interval:   DefaultInterval,
-		sampleStep: sampleStep(DefaultSampleRate),
-		burstLines: DefaultBurstLines,
-		burstTime:  DefaultBurstTime,
-		maxDetails: DefaultMaxDetails,
-		maxRoutes:  DefaultMaxRoutes,
-		calm:       slog.LevelInfo,
-		overload:   slog.LevelWarn,
+		Detail: Detail{
+			SampleRate: DefaultSampleRate,
+			BurstLines: DefaultBurstLines,
+			BurstTime:  DefaultBurstTime,
+			MaxDetails: DefaultMaxDetails,
+		},
+		interval:  DefaultInterval,
+		maxRoutes: DefaultMaxRoutes,
+		calm:      slog.LevelInfo,
+		overload:  slog.LevelWarn,
 	}
 	var errs []error
 	for i, o := range opts {
@@ -82,13 +84,14 @@ func WithInterval(d time.Duration) Option {
 
 // WithSampleRate sets the share of decisions that are written in detail, from 0
 // to 1. The default is 0.01: each 100th call of a gate and route. A rate of 0
-// turns samples off. A rate of 1 writes every decision, up to [WithMaxDetails].
+// turns samples off. A rate of 1 writes every decision, up to [WithMaxDetails]. See also
+// [Logger.SetDetail].
 func WithSampleRate(rate float64) Option {
 	return optionFunc(func(c *config) error {
 		if !(rate >= 0 && rate <= 1) { // also true for NaN
 			return fmt.Errorf("WithSampleRate: want 0 to 1, got %v", rate)
 		}
-		c.sampleStep = sampleStep(rate)
+		c.SampleRate = rate
 		return nil
 	})
 }
@@ -114,7 +117,7 @@ func WithBurst(lines int, d time.Duration) Option {
 		if lines < 0 || d <= 0 {
 			return fmt.Errorf("WithBurst: want 0 or more lines and a time above 0, got %d and %s", lines, d)
 		}
-		c.burstLines, c.burstTime = lines, d
+		c.BurstLines, c.BurstTime = lines, d
 		return nil
 	})
 }
@@ -128,7 +131,7 @@ func WithMaxDetails(n int) Option {
 		if n < 0 {
 			return fmt.Errorf("WithMaxDetails: want 0 or more, got %d", n)
 		}
-		c.maxDetails = n
+		c.MaxDetails = n
 		return nil
 	})
 }
@@ -162,6 +165,23 @@ func WithLevels(calm, overload slog.Level) Option {
 func WithRawKeys() Option {
 	return optionFunc(func(c *config) error {
 		c.rawKeys = true
+		return nil
+	})
+}
+
+// WithShortAddresses writes only the network of an address: the first 24 bits of IPv4,
+// the first 48 of IPv6. By default addresses are written whole.
+func WithShortAddresses() Option {
+	return optionFunc(func(c *config) error {
+		c.addresses = max(c.addresses, clean.Short)
+		return nil
+	})
+}
+
+// WithoutAddresses writes no addresses of callers. By default they are written whole.
+func WithoutAddresses() Option {
+	return optionFunc(func(c *config) error {
+		c.addresses = clean.Hidden
 		return nil
 	})
 }

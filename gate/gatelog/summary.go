@@ -22,6 +22,7 @@ func (l *Logger) flush(ctx context.Context, by *ticker) {
 	if !ok {
 		return
 	}
+	l.detail(&instant{}) // a change may be over
 	all := l.take()
 	slices.SortFunc(all, func(a, b counts) int {
 		return cmp.Or(cmp.Compare(a.gate, b.gate), cmp.Compare(a.route, b.route))

@@ -28,6 +28,7 @@ type gateLog struct {
 	rejected      bool       // there was a rejection
 	lastRejection time.Duration
 	burstEnd      time.Duration
+	detail        *Detail // of the last rejection
 }
 
 // grow returns the row of a route, with its gate, and makes what is missing. It
