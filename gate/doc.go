@@ -37,8 +37,9 @@
 // hosts need none of the following.
 //
 //   - [AdmitterAs] finds what an Admitter offers beyond Acquire: [GateLister],
-//     [Exempter], [StreamModer], [EarlyRefuser], also behind a [Wrapper].
-//     [ExemptByDefault] stands in where an Admitter is no Exempter.
+//     [Exempter], [ProbeExempter], [StreamModer], [EarlyRefuser], also behind a
+//     [Wrapper]. [ExemptByDefault] stands in where an Admitter is no Exempter,
+//     [IsHTTPProbe] where it is no ProbeExempter.
 //   - [Enter] acquires what a host further out does not hold already, and
 //     [AcquireCall] acquires in any case; both without a copy of the Call. [Covers]
 //     says whether a call would pass.

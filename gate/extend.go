@@ -20,6 +20,14 @@ type Exempter interface {
 	Exempts(route string) bool
 }
 
+// ProbeExempter is an [Admitter] that lets probes over HTTP pass without a gate, such as
+// [*Policy]. With other Admitters hosts of plain HTTP exempt what [IsHTTPProbe] does.
+type ProbeExempter interface {
+	// ExemptsProbe reports whether GET and HEAD requests of the path pass without
+	// a gate.
+	ExemptsProbe(path string) bool
+}
+
 // StreamModer is an [Admitter] that says when a stream holds its lease, such as
 // [*Policy]. With other Admitters all streams have the mode [HoldStream].
 type StreamModer interface {
@@ -48,8 +56,8 @@ type Wrapper interface {
 //	exempter, ok := gate.AdmitterAs[gate.Exempter](a)
 //
 // It returns the first of a and what a wraps that has the interface; see
-// [Wrapper]. The interfaces are [GateLister], [Exempter], [StreamModer] and
-// [EarlyRefuser].
+// [Wrapper]. The interfaces are [GateLister], [Exempter], [ProbeExempter],
+// [StreamModer] and [EarlyRefuser].
 func AdmitterAs[T any](a Admitter) (offer T, ok bool) {
 	for a != nil {
 		if offer, ok = a.(T); ok {

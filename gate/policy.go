@@ -59,7 +59,8 @@ func ExemptByDefault(route string) bool {
 
 // NewPolicy makes a policy of rules. Routes that no rule matches are exempt, and
 // so are health checks and reflection ([DefaultExempt]), unless a rule has the
-// same pattern or a more specific one.
+// same pattern or a more specific one. Over plain HTTP, so are [HTTPProbes], unless a
+// rule has the same pattern.
 //
 // It is an error, which names the pattern and the value, if a pattern is
 // malformed or given twice, if a Route has no gate, a nil one or the same one

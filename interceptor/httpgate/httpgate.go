@@ -9,6 +9,20 @@
 //
 // [Shutdown] stops a server so that no call is lost.
 //
+// # Probes
+//
+// A server must not be restarted for being busy. So GET and HEAD requests of "/health",
+// "/healthz", "/livez" and "/readyz" pass ([gate.HTTPProbes]), unless a rule of a
+// [gate.Policy] has the same pattern.
+//
+// # Browsers
+//
+// Put the middleware of CORS around this one. Inside of it, refusals have no
+// Access-Control-Allow-Origin: the browser hides them, and fetch fails. Let CORS expose
+// Retry-After, or scripts cannot read it. Preflights pass in either order, because the
+// browser sends nothing else before it has an answer: these are OPTIONS requests with the
+// headers Origin and Access-Control-Request-Method. Other OPTIONS requests are gated.
+//
 // For RPCs use the packages connectgate and grpcgate, which know their protocols.
 package httpgate
 
@@ -48,8 +62,7 @@ const pkg = "httpgate"
 // hijacked. Or the route is exempt. HoldMessage means HoldStream here. When the handler has returned, a
 // connection that is still in use holds no lease.
 //
-// OPTIONS requests pass: a browser sends them to learn whether it may send a request,
-// and must get an answer to that. HEAD gets the answer of GET without the body.
+// Probes and preflights pass; see above. HEAD gets the answer of GET without the body.
 // Caches must not store refusals. While a gate drains, a refusal also closes the
 // connection, with Connection: close or GOAWAY, so that the client goes elsewhere.
 //
@@ -79,7 +92,7 @@ type middleware struct{ host *host.Host }
 func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	ctx := r.Context()
 	route, known := route(r)
-	if r.Method == http.MethodOptions || m.host.Passes(ctx, route) {
+	if m.exempts(r) || m.host.Passes(ctx, route) {
 		next.ServeHTTP(w, r)
 		return
 	}
@@ -95,6 +108,18 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 		w = opening.Writer(w, lease)
 	}
 	next.ServeHTTP(w, r.WithContext(m.host.Context(ctx, lease, &call)))
+}
+
+// exempts reports whether a request passes whatever its route: it is a probe or a
+// preflight.
+func (m *middleware) exempts(r *http.Request) bool {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+		return m.host.ExemptsProbe(r.URL.Path)
+	case http.MethodOptions:
+		return len(r.Header["Origin"]) > 0 && len(r.Header["Access-Control-Request-Method"]) > 0
+	}
+	return false
 }
 
 // route returns the route of a request, and whether a mux knows it.

@@ -139,17 +139,6 @@ func TestAnswerToHEADIsThatToGETWithoutTheBody(t *testing.T) {
 	})
 }
 
-func TestOPTIONSPassesAFullGate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := newGate(t)
-		defer fill(t, g)()
-		s := memhttp.Start(t, httpgate.NewMiddleware(g)(http.HandlerFunc(ok)))
-		if res, _ := do(t, s.Client(), http.MethodOptions, s.URL); res.StatusCode != http.StatusOK {
-			t.Errorf("status %s", res.Status)
-		}
-	})
-}
-
 func TestRouteIsThePatternOfTheMux(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls []gate.Call

@@ -19,6 +19,10 @@ func (h *Host) Passes(ctx context.Context, route string) bool {
 // Passes: that a server has admitted a call says nothing about a downstream.
 func (h *Host) Exempts(route string) bool { return h.exempts(route) }
 
+// ExemptsProbe reports whether a GET or HEAD request of the path is a probe that passes.
+// It is for hosts of plain HTTP.
+func (h *Host) ExemptsProbe(path string) bool { return h.exemptsProbe(path) }
+
 // StreamMode returns when a stream of the route holds a lease.
 func (h *Host) StreamMode(route string) gate.StreamMode { return h.streamMode(route) }
 

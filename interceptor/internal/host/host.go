@@ -21,10 +21,11 @@ type Host struct {
 
 	policy *gate.Policy // the Admitter, if it is one: Acquire finds exempt routes
 
-	describes  bool // Describe does something
-	exempts    func(route string) bool
-	streamMode func(route string) gate.StreamMode
-	early      gate.EarlyRefuser // nil: never refuses early
+	describes    bool // Describe does something
+	exempts      func(route string) bool
+	exemptsProbe func(path string) bool
+	streamMode   func(route string) gate.StreamMode
+	early        gate.EarlyRefuser // nil: never refuses early
 }
 
 // Must makes the Host of a constructor in package pkg. It calls [mistake.Panic] if the
@@ -46,10 +47,16 @@ func New[O Option](a gate.Admitter, opts []O) (*Host, error) {
 	if err := errors.Join(bad, err); err != nil {
 		return nil, err
 	}
-	h := &Host{Config: c, admitter: a, describes: c.describes(), exempts: gate.ExemptByDefault, streamMode: holdStream}
+	h := &Host{
+		Config: c, admitter: a, describes: c.describes(),
+		exempts: gate.ExemptByDefault, exemptsProbe: gate.IsHTTPProbe, streamMode: holdStream,
+	}
 	h.policy, _ = a.(*gate.Policy)
 	if e, ok := gate.AdmitterAs[gate.Exempter](a); ok {
 		h.exempts = e.Exempts
+	}
+	if e, ok := gate.AdmitterAs[gate.ProbeExempter](a); ok {
+		h.exemptsProbe = e.ExemptsProbe
 	}
 	if m, ok := gate.AdmitterAs[gate.StreamModer](a); ok {
 		h.streamMode = m.StreamMode

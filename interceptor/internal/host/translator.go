@@ -15,7 +15,7 @@ func MustTranslator[O Option](pkg string, opts []O) *Host {
 	mistake.Panic(pkg, err)
 	p, _ := gate.NewPolicy(gate.Exempt("*")) // which is no mistake
 	return &Host{
-		Config: c, admitter: p, policy: p, describes: c.describes(), exempts: p.Exempts, streamMode: holdStream,
+		Config: c, admitter: p, policy: p, describes: c.describes(), exempts: p.Exempts, exemptsProbe: p.ExemptsProbe, streamMode: holdStream,
 	}
 }
 

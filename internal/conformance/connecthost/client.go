@@ -34,6 +34,10 @@ func NewClient(server *memhttp.Server, p Protocol) conformance.Client {
 
 func (c *client) Connections() int { return c.server.Connections() }
 
+func (c *client) Probe(ctx context.Context, path string) error {
+	return conformance.Probe(ctx, c.http, c.server.URL+path)
+}
+
 func (c *client) options() connect.ClientOption {
 	switch c.protocol {
 	case GRPC:

@@ -109,6 +109,7 @@ func HandlerV1(h conformance.Handler, gated ...connect.Interceptor) http.Handler
 	mux := http.NewServeMux()
 	mux.Handle(testv1connect.NewEchoServiceHandler(serviceV1{h}, opts...))
 	mux.Handle(grpchealth.NewHandler(grpchealth.NewStaticChecker(), opts...))
+	conformance.HandleProbes(mux)
 	return mux
 }
 
@@ -119,6 +120,7 @@ func HandlerV2(h conformance.Handler, gated ...connectv2.ServerInterceptor) http
 	server.Register(healthV2())
 	mux := http.NewServeMux()
 	connecthttp.Mount(mux, server)
+	conformance.HandleProbes(mux)
 	return mux
 }
 

@@ -37,6 +37,7 @@ func base(name string) conformance.Host {
 		Shapes: conformance.Shapes(),
 		Lacks: map[string]string{
 			"DrainingMovesTheClientToAnotherConnection": "only GracefulStop ends a connection of grpc-go",
+			"HttpProbesPassAFullGate":                   conformance.NoProbes,
 		},
 		Carriers: func(conformance.Shape) conformance.Carriers {
 			return conformance.Carriers{Code: true, Details: true, Pushback: true, Message: true}

@@ -46,8 +46,9 @@ func Middleware() conformance.Host {
 			for _, shape := range []conformance.Shape{conformance.Unary, conformance.ServerStream} {
 				mux.Handle("POST "+shape.Route(), gated(handler(shape, s.Handler)))
 			}
-			mux.Handle("POST /grpc.health.v1.Health/Check", gated(http.HandlerFunc(
-				func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })))
+			probed := http.NewServeMux()
+			conformance.HandleProbes(probed)
+			mux.Handle("/", gated(probed))
 			server := memhttp.Start(t, mux)
 			return &client{server: server, http: server.ClientHTTP2()}
 		},
@@ -97,6 +98,10 @@ type client struct {
 
 func (c *client) Connections() int { return c.server.Connections() }
 
+func (c *client) Probe(ctx context.Context, path string) error {
+	return conformance.Probe(ctx, c.http, c.server.URL+path)
+}
+
 func (c *client) Open(ctx context.Context, shape conformance.Shape, header map[string]string) conformance.ClientCall {
 	return &call{client: c, ctx: ctx, route: shape.Route(), header: header}
 }
@@ -108,13 +113,7 @@ func (c *client) Malformed(ctx context.Context) error {
 	return err
 }
 
-func (c *client) Check(ctx context.Context) error {
-	call := &call{client: c, ctx: ctx, route: "/grpc.health.v1.Health/Check"}
-	if _, err := call.Recv(); err != io.EOF {
-		return err
-	}
-	return nil
-}
+func (c *client) Check(ctx context.Context) error { return c.Probe(ctx, "/healthz") }
 
 type call struct {
 	client *client

@@ -36,6 +36,10 @@ type client struct {
 
 func (c *client) Connections() int { return c.server.Connections() }
 
+func (c *client) Probe(ctx context.Context, path string) error {
+	return conformance.Probe(ctx, c.http, c.server.URL+path)
+}
+
 func (c *client) Open(ctx context.Context, shape conformance.Shape, header map[string]string) conformance.ClientCall {
 	path := unaryPath
 	if shape == conformance.ServerStream {

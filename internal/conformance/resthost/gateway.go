@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/rpcgate/rpcgate/gate"
 	testv1 "github.com/rpcgate/rpcgate/gen/rpcgate/test/v1"
 	"github.com/rpcgate/rpcgate/interceptor"
 	"github.com/rpcgate/rpcgate/interceptor/gatewaygate"
@@ -72,8 +73,12 @@ func passTestHeaders(key string) (string, bool) {
 // NewGateway serves the echo service behind conn, and its health, like code of
 // protoc-gen-grpc-gateway: a call is the POST of its request.
 func NewGateway(conn grpc.ClientConnInterface, opts ...gatewaygate.Option) (http.Handler, error) {
-	mux := runtime.NewServeMux(gatewaygate.ServeMuxOptions(opts...)...)
 	echo, health := testv1.NewEchoServiceClient(conn), grpc_health_v1.NewHealthClient(conn)
+	options := gatewaygate.ServeMuxOptions(opts...)
+	for _, path := range gate.HTTPProbes() {
+		options = append(options, runtime.WithHealthEndpointAt(health, path))
+	}
+	mux := runtime.NewServeMux(options...)
 	for _, route := range []struct {
 		path  string
 		serve runtime.HandlerFunc

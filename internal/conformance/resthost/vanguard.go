@@ -46,7 +46,7 @@ func VanguardGRPCByConnect() conformance.Host {
 	return conformance.Host{
 		Name:   "Vanguard over grpc-go by Connect",
 		Shapes: []conformance.Shape{conformance.Unary, conformance.ServerStream},
-		Lacks:  map[string]string{"DrainingTellsAttemptsInTurnTheShortestDelay": conformance.NoAttempts},
+		Lacks:  lacks(),
 		Carriers: func(shape conformance.Shape) conformance.Carriers {
 			unary := shape == conformance.Unary
 			return conformance.Carriers{
@@ -66,7 +66,7 @@ func vanguardREST(
 	return conformance.Host{
 		Name:   name,
 		Shapes: []conformance.Shape{conformance.Unary}, // Vanguard has no streams of JSON
-		Lacks:  map[string]string{"DrainingTellsAttemptsInTurnTheShortestDelay": conformance.NoAttempts},
+		Lacks:  lacks(),
 		Carriers: func(conformance.Shape) conformance.Carriers {
 			return conformance.Carriers{Code: true, Details: true, Message: true, HTTPStatus: true, RetryAfter: true}
 		},
@@ -76,6 +76,13 @@ func vanguardREST(
 				return "X-Server-Timeout", strconv.FormatFloat(left.Seconds(), 'f', -1, 64)
 			}}
 		},
+	}
+}
+
+func lacks() map[string]string {
+	return map[string]string{
+		"DrainingTellsAttemptsInTurnTheShortestDelay": conformance.NoAttempts,
+		"HttpProbesPassAFullGate":                     conformance.NoProbes,
 	}
 }
 
