@@ -23,6 +23,10 @@ const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
 	"require-trusted-types-for 'script'; trusted-types 'none'"
 
+// maxQuery is the largest size of a query in bytes. The largest useful one names many
+// gates of state.json.
+const maxQuery = 8192
+
 // page is the handler of the page and of everything below it.
 type page struct {
 	config    config
@@ -92,6 +96,10 @@ func distinct(what string, gates []*gate.Gate) (each []*gate.Gate, err error) {
 // anywhere.
 func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setHeaders(w.Header())
+	if n := len(r.URL.RawQuery); n > maxQuery {
+		fail(w, http.StatusRequestURITooLong, "query", strconv.Itoa(n)+" bytes", "want at most %d bytes", maxQuery)
+		return
+	}
 	name := ""
 	if !strings.HasSuffix(r.URL.Path, "/") {
 		name = path.Base(r.URL.Path)

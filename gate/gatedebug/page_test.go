@@ -152,7 +152,7 @@ func TestOneGateOrSeveral(t *testing.T) {
 		"":           Handler([]*gate.Gate(nil)),
 	} {
 		var names []string
-		for _, g := range decode[state](t, request(h, "GET", "/state.json", "").Body.Bytes()).Gates {
+		for _, g := range decode[struct{ Gates []gateState }](t, request(h, "GET", "/state.json", "").Body.Bytes()).Gates {
 			names = append(names, g.Name)
 		}
 		if got := strings.Join(names, " "); got != want {

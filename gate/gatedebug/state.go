@@ -1,9 +1,13 @@
 package gatedebug
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,12 +20,6 @@ const (
 	defaultHolders = 100
 	mostHolders    = 10_000
 )
-
-// state is the content of state.json.
-type state struct {
-	Time  time.Time   `json:"time"`
-	Gates []gateState `json:"gates"`
-}
 
 // gateState is a gate in state.json: its snapshot, and what the page knows in
 // addition.
@@ -72,44 +70,77 @@ func prefersJSON(accept string) bool {
 	return ok && !strings.Contains(before, "text/html")
 }
 
-// serveState responds with the state as JSON. The query may name gates, with
-// gate=… once for each, and set how many holders and waiters are listed for a
-// gate, with holders=…; the default is 100.
-func (p *page) serveState(w http.ResponseWriter, r *http.Request) {
-	query := r.URL.Query()
-	watches := p.hub.watches
+// stateQuery is the query of state.json.
+type stateQuery struct {
+	watches []*watch // each once
+	holders int      // how many holders and waiters are listed for a gate
+}
+
+// parseState reads the query of state.json: gate=… once for each gate, or for all of
+// them without it, and holders=….
+func (p *page) parseState(raw string) (q stateQuery, code int, bad *fieldError) {
+	query, err := url.ParseQuery(raw)
+	if err != nil {
+		return q, http.StatusBadRequest, &fieldError{"query", raw, "want gate=… and holders=… (" + err.Error() + ")"}
+	}
+	q = stateQuery{watches: p.hub.watches, holders: defaultHolders}
 	if names, ok := query["gate"]; ok {
-		watches = nil
+		q.watches = nil
 		for _, name := range names {
 			one := p.hub.byName[name]
 			if one == nil {
-				fail(w, http.StatusNotFound, "gate", name, "there is no gate of that name")
-				return
+				return q, http.StatusNotFound, &fieldError{"gate", name, "there is no gate of that name"}
 			}
-			watches = append(watches, one)
+			if !slices.Contains(q.watches, one) {
+				q.watches = append(q.watches, one)
+			}
 		}
 	}
-	holders := defaultHolders
 	if query.Has("holders") {
 		n, err := strconv.Atoi(query.Get("holders"))
 		if err != nil || n < 0 || n > mostHolders {
-			fail(w, http.StatusBadRequest, "holders", query.Get("holders"), "want a whole number from 0 to %d", mostHolders)
-			return
+			return q, http.StatusBadRequest, &fieldError{"holders", query.Get("holders"),
+				fmt.Sprintf("want a whole number from 0 to %d", mostHolders)}
 		}
-		holders = n
+		q.holders = n
 	}
-	now := time.Now()
-	s := state{Time: now, Gates: make([]gateState, len(watches))}
-	for i, one := range watches {
-		s.Gates[i] = one.state(now, holders)
-	}
-	b, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
+	return q, 0, nil
+}
+
+// serveState responds with the state as JSON. The query may name gates, with
+// gate=… for each, and set how many holders and waiters are listed for a
+// gate, with holders=…; the default is 100.
+func (p *page) serveState(w http.ResponseWriter, r *http.Request) {
+	q, code, bad := p.parseState(r.URL.RawQuery)
+	if bad != nil {
+		fail(w, code, bad.Field, bad.Value, "%s", bad.Message)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	send(w, r, append(b, '\n'))
+	if r.Method != http.MethodHead {
+		_ = q.write(w)
+	}
+}
+
+// write writes the state gate by gate. The state of all gates would take too much
+// memory at once.
+func (q stateQuery) write(w io.Writer) error {
+	if _, err := fmt.Fprintf(w, "{\n  \"time\": %s,\n  \"gates\": [", mustMarshal(time.Now())); err != nil {
+		return err
+	}
+	for i, one := range q.watches {
+		separator := ",\n    "
+		if i == 0 {
+			separator = "\n    "
+		}
+		b := bytes.NewBufferString(separator)
+		_ = json.Indent(b, mustMarshal(one.state(time.Now(), q.holders)), "    ", "  ") // the JSON is valid
+		if _, err := b.WriteTo(w); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(w, "\n  ]\n}\n")
+	return err
 }
 
 // state returns the state of the gate, with at most the given number of holders

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -77,6 +78,8 @@ func TestStateCanBeNarrowed(t *testing.T) {
 	}{
 		"gate=nope":           {404, fieldError{"gate", "nope", "there is no gate of that name"}},
 		"gate=":               {404, fieldError{"gate", "", "there is no gate of that name"}},
+		"gate=g1&gate=nope":   {404, fieldError{"gate", "nope", "there is no gate of that name"}},
+		"gate=%zz":            {400, fieldError{"query", "gate=%zz", `want gate=… and holders=… (invalid URL escape "%zz")`}},
 		"holders=many":        {400, fieldError{"holders", "many", "want a whole number from 0 to 10000"}},
 		"holders=-1":          {400, fieldError{"holders", "-1", "want a whole number from 0 to 10000"}},
 		"gate=g1&holders=1e9": {400, fieldError{"holders", "1e9", "want a whole number from 0 to 10000"}},
@@ -87,6 +90,51 @@ func TestStateCanBeNarrowed(t *testing.T) {
 			t.Errorf("%s: want %d %+v, got %d %s", query, want.code, want.fieldError, w.Code, w.Body)
 		}
 	}
+}
+
+// A gate that is named often is listed once, and a query that is longer than a list of
+// gates is refused. Both took 968 MB for a query of 70 kB.
+func TestStateOfAGateNamedOftenIsSmall(t *testing.T) {
+	h := Handler([]*gate.Gate{mustGate(t, "a", 1), mustGate(t, "b", 1)})
+	once := request(h, "GET", "/state.json?gate=b&gate=a", "").Body.Len()
+	often := request(h, "GET", "/state.json?gate=b"+strings.Repeat("&gate=a&gate=b", 500), "")
+	if often.Code != 200 || often.Body.Len() > once+100 { // the time has more or fewer digits
+		t.Errorf("%d, %d bytes for 1001 names of two gates, want %d", often.Code, often.Body.Len(), once)
+	}
+	for _, path := range []string{"/state.json", "/events", "/"} {
+		w := request(h, "GET", path+"?"+strings.Repeat("gate=a&", 10_000), "")
+		got := decode[struct{ Error fieldError }](t, w.Body.Bytes()).Error
+		if want := (fieldError{"query", "70000 bytes", "want at most 8192 bytes"}); w.Code != 414 || got != want {
+			t.Errorf("%s: want 414 %+v, got %d %s", path, want, w.Code, w.Body)
+		}
+	}
+}
+
+// The state is sent gate by gate: what is kept in memory at once is that of one gate.
+func TestStateIsSentGateByGate(t *testing.T) {
+	var gates []*gate.Gate
+	for i := range 20 {
+		gates = append(gates, mustGate(t, fmt.Sprintf("g%d", i), 1))
+	}
+	w := &writes{ResponseRecorder: httptest.NewRecorder()}
+	Handler(gates).ServeHTTP(w, httptest.NewRequest("GET", "/state.json", nil))
+	if got := decode[struct{ Gates []gateState }](t, w.Body.Bytes()).Gates; len(got) != 20 || got[19].Name != "g19" {
+		t.Errorf("%d gates: %s", len(got), w.Body)
+	}
+	if w.longest > w.Body.Len()/10 {
+		t.Errorf("%d of %d bytes in one write", w.longest, w.Body.Len())
+	}
+}
+
+// writes is a response that notes its longest write.
+type writes struct {
+	*httptest.ResponseRecorder
+	longest int
+}
+
+func (w *writes) Write(b []byte) (int, error) {
+	w.longest = max(w.longest, len(b))
+	return w.ResponseRecorder.Write(b)
 }
 
 // Clients can send anything. It reaches the page as JSON, without markup and cut
