@@ -49,6 +49,8 @@ type Call struct {
 	// needs them. Hosts set it, so that a call that is admitted unobserved
 	// does not pay for looking them up.
 	Caller Caller
+
+	id callID // if an observer has written the call down
 }
 
 // SizeUnknown is the [Call.Size] of a request whose size is not known. Any other
@@ -85,7 +87,10 @@ func (c Call) Resolved(ctx context.Context) Call {
 		c.RequestID = cmp.Or(c.RequestID, requestID)
 		c.RemoteIP = cmp.Or(c.RemoteIP, remoteIP)
 	}
-	c.Caller = nil
+	if c.RequestID == "" {
+		c.RequestID = c.id.String()
+	}
+	c.Caller, c.id = nil, 0
 	return c
 }
 

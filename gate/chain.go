@@ -93,7 +93,9 @@ func (c *chain) acquire(ctx context.Context, call *Call) (Lease, error) {
 		if err != nil {
 			return Lease{}, err
 		}
-		if i > 0 {
+		if i == 0 {
+			call.id = g.callID(next.serial)
+		} else {
 			next.slot.outer, next.slot.booked = taken, true
 		}
 		waited := next.Waited()

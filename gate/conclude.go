@@ -1,5 +1,7 @@
 package gate
 
+import "cmp"
+
 // proceed goes on with a decision, after a wait if the call may wait. The steps run
 // one after the other and not one inside of another: so the stack of a goroutine that
 // waits stays within the 4 KiB that most calls need.
@@ -102,6 +104,9 @@ func (g *Gate) tellDecision(call *Call, a *arrival, r *Rejection) {
 		e.Decision = Abandoned
 	default:
 		e.Decision, e.Reason, e.SelfWait = a.reason.decision(), a.reason, a.selfWait || holds(a.ctx, g)
+	}
+	if s := a.lease.slot; s != nil {
+		e.slot, e.serial, e.id = s, a.lease.serial, cmp.Or(call.id, g.callID(a.lease.serial))
 	}
 	if r != nil {
 		e.Rejection, e.Call.RequestID = r, r.RequestID

@@ -113,11 +113,19 @@ func outerIdentity(ctx context.Context) (requestID, remoteIP string) {
 	switch outer := ctx.Value(leaseKey{}).(type) {
 	case *leaseContext:
 		if outer.caller == nil { // the handler's own gate; the host's is further out
-			return outerIdentity(outer.Context)
+			requestID, remoteIP = outerIdentity(outer.Context)
+		} else {
+			requestID, remoteIP = outer.caller.Identify(outer.Context)
 		}
-		return outer.caller.Identify(outer.Context)
+		if requestID == "" {
+			requestID = outer.current().IdentifiedAs(context.Background())
+		}
+		return requestID, remoteIP
 	case *callContext:
 		call := outer.call.Resolved(outer.Context)
+		if call.RequestID == "" {
+			call.RequestID = outer.current().IdentifiedAs(context.Background())
+		}
 		return call.RequestID, call.RemoteIP
 	}
 	return "", ""

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"time"
 )
 
@@ -89,7 +90,9 @@ func (g *Gate) settleLocked(s *slot, reason Reason) {
 		decision = reason.decision()
 	}
 	if s.observed {
-		e := n.event(g, EventDecision, &s.call)
+		call := s.known()
+		e := n.event(g, EventDecision, &call)
+		e.slot, e.serial, e.id = s, s.serial, cmp.Or(s.call.id, g.callID(s.serial))
 		e.Decision, e.Reason, e.Waited, e.SelfWait = decision, reason, s.waited, s.selfWait
 		g.deferred = append(g.deferred, deferredEvent{s.ctx, e})
 	}

@@ -63,6 +63,11 @@ type Event struct {
 	Rejection *Rejection
 
 	keyHasher *keyHasher
+
+	// Of an admitted call, in the event of the decision; see Identified.
+	slot   *slot
+	serial uint64
+	id     callID
 }
 
 // WaitedMs is Waited in whole milliseconds.

@@ -194,3 +194,9 @@ func QueueRoom(g *Gate) int {
 	defer g.mu.Unlock()
 	return cap(g.queue.ends)
 }
+
+// Plain returns the event without what it knows of the lease.
+func (e Event) Plain() Event {
+	e.slot, e.serial, e.id = nil, 0, 0
+	return e
+}

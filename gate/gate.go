@@ -29,6 +29,8 @@ type Gate struct {
 	// clocked makes every admission read the clock, so that the age of its
 	// lease is known: a maximum hold is set, or a Snapshot was taken.
 	clocked atomic.Bool
+	// identifies says that an observer writes down ids; see Event.Identified.
+	identifies atomic.Bool
 
 	// Guarded by mu, as is all that follows duties. These change rarely, or
 	// only for calls that wait.

@@ -96,7 +96,8 @@ func (g *Gate) reportHolders() {
 			break
 		}
 		g.unwatchHoldLocked(s)
-		e := g.numbersLocked().event(g, EventMaxHold, &s.call)
+		call := s.known()
+		e := g.numbersLocked().event(g, EventMaxHold, &call)
 		e.Waited, e.Held = s.waited, held
 		g.deferred = append(g.deferred, deferredEvent{s.ctx, e})
 	}

@@ -62,7 +62,7 @@ func (g *Gate) releaseLocked(s *slot, r *released) {
 	r.outer = g.unbookLocked(s)
 	if s.observed {
 		r.observed = true
-		r.ctx, r.call, r.since, r.waited = s.ctx, s.call, s.since, s.waited
+		r.ctx, r.call, r.since, r.waited = s.ctx, s.known(), s.since, s.waited
 		r.numbers = g.numbersLocked()
 	}
 	g.freeSlotLocked(s)

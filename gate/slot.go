@@ -36,11 +36,13 @@ type slot struct {
 	noted    bool
 	observed bool
 	selfWait bool // its context holds the gate already
-	watched  bool // until it is held too long; see holdWatch
-	booked   bool // keyCost or outer is set
-	next     *slot
-	prev     *slot           // both in the queue; next also in the list of free slots
-	ctx      context.Context // of the call, for observers and to find out who calls
+	// isIdentified says that an observer has written the call's id down.
+	isIdentified bool
+	watched      bool // until it is held too long; see holdWatch
+	booked       bool // keyCost or outer is set
+	next         *slot
+	prev         *slot           // both in the queue; next also in the list of free slots
+	ctx          context.Context // of the call, for observers and to find out who calls
 
 	call    Call
 	level   int
@@ -118,6 +120,7 @@ func (g *Gate) forgetLocked(s *slot) {
 	}
 	s.noted = false
 	s.observed = false
+	s.isIdentified = false
 	s.since = 0
 	s.waited = 0
 }

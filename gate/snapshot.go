@@ -96,7 +96,7 @@ func (g *Gate) holdersLocked(now int64) []heldBy {
 		}
 		held = append(held, heldBy{
 			Holder: Holder{
-				Call: s.call, Key: s.call.Key, Priority: s.call.Priority, Cost: s.cost,
+				Call: s.known(), Key: s.call.Key, Priority: s.call.Priority, Cost: s.cost,
 				Age: time.Duration(max(now-s.since, 0)), Passing: s.state != slotHolding,
 				keyHasher: g.set().keyHasher,
 			},

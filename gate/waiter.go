@@ -43,7 +43,7 @@ func (g *Gate) Waiters() []Waiter {
 	all := make([]waiting, 0, g.queue.total)
 	for l := levels - 1; l >= 0; l-- {
 		for s := g.queue.first[l]; s != nil; s = s.next {
-			all = append(all, waiting{s.call, s.ctx, s.want, s.since, s.selfWait})
+			all = append(all, waiting{s.known(), s.ctx, s.want, s.since, s.selfWait})
 		}
 	}
 	g.mu.Unlock()

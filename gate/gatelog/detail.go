@@ -65,7 +65,7 @@ func (l *Logger) writeDecision(ctx context.Context, r *row, e *gate.Event, why s
 	if !l.log.Enabled(ctx, level) {
 		return
 	}
-	call := e.Call.Resolved(ctx)
+	call := e.Identified(ctx)
 	attrs := make([]slog.Attr, 0, 18)
 	attrs = append(attrs,
 		slog.String("gate", r.gate),

@@ -46,7 +46,7 @@ func (o *outcome) attributes(more []attribute.KeyValue) []attribute.KeyValue {
 
 // acceptedAtOnce reports whether an acceptedList can have the outcome.
 func (o *outcome) acceptedAtOnce() bool {
-	return o.decision == gate.Accepted && o.waited < time.Millisecond && o.gate != "" && o.numbers && !o.dryRun
+	return o.decision == gate.Accepted && o.waited < time.Millisecond && o.gate != "" && o.numbers && !o.dryRun && o.requestID == ""
 }
 
 // acceptedList has the attributes of a call that was accepted at once, as most

@@ -75,7 +75,8 @@ const (
 	// decision, KeyLimit (int) is the number allowed.
 	KeyInFlight = attribute.Key("gate.in_flight")
 	KeyLimit    = attribute.Key("gate.limit")
-	// KeyRequestID (string) is the request id that a rejected client was told.
+	// KeyRequestID (string) is the request id that a rejected client was told, or
+	// that an observer such as gatelog has written down for an accepted call.
 	KeyRequestID = attribute.Key("gate.request_id")
 	// KeyMessages (int) is the number of messages for which a stream asked the
 	// gate, if it takes a lease per message.

@@ -18,7 +18,7 @@ type outcome struct {
 	decision  gate.Decision
 	reason    gate.Reason
 	dryRun    bool
-	requestID string // of a rejection
+	requestID string // of a rejection, or of a call that an observer has written down
 
 	// numbers says that the following are known.
 	numbers         bool

@@ -80,6 +80,9 @@ func (r *Recorder) annotate(ctx context.Context, call *gate.Call, lease gate.Lea
 	if !r.outcome(&o, lease, err) {
 		return
 	}
+	if o.requestID == "" {
+		o.requestID = lease.IdentifiedAs(ctx)
+	}
 	if !client || !isServer(span) {
 		o.describe(span)
 	}

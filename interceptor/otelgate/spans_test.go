@@ -291,3 +291,37 @@ func TestAttributesAreAddedToThoseOfTheSpan(t *testing.T) {
 		"gate.waited_ms": int64(0), "gate.in_flight": int64(1), "gate.limit": int64(2)})
 	wantAttrs(t, "the span", sdk.spans.Ended()[0].Attributes(), want)
 }
+
+// TestTheSpanOfACallThatWasWrittenDownHasItsId has an observer as gatelog is, and one call that it does not write down.
+func TestTheSpanOfACallThatWasWrittenDownHasItsId(t *testing.T) {
+	for _, written := range []bool{true, false} {
+		for _, sent := range []string{"req-17", ""} {
+			sdk := newSDK()
+			var id string
+			g := gate.Must(gate.New("db", 1, gate.WithOnEvent(func(ctx context.Context, e gate.Event) {
+				if e.Kind == gate.EventDecision && written {
+					id = e.Identified(ctx).RequestID
+				}
+			})))
+			r, err := otelgate.NewRecorder(g, otelgate.WithMeterProvider(sdk.meters), otelgate.WithTracerProvider(sdk.traces))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, span := sdk.traces.Tracer("test").Start(t.Context(), "call")
+			call := gate.Call{Route: listOpen, RequestID: sent}
+			lease, err := g.Acquire(ctx, call)
+			r.Annotate(ctx, &call, lease, err)
+			lease.Release()
+			span.End()
+			var got string
+			for _, a := range sdk.spans.Ended()[0].Attributes() {
+				if a.Key == otelgate.KeyRequestID {
+					got = a.Value.AsString()
+				}
+			}
+			if got != id || written == (got == "") || written && sent != "" && got != sent {
+				t.Errorf("client sent %q, written down as %q (%t): the span has the id %q", sent, id, written, got)
+			}
+		}
+	}
+}

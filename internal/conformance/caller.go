@@ -10,6 +10,7 @@ import (
 
 func callerCases() []Case {
 	return []Case{
+		{Name: "CallThatIsWrittenDownHasOneId", Run: writtenDown},
 		{Name: "CallerThatLeavesWhileWaitingIsNoRejection", Run: cancelWaiting},
 		{Name: "WaitEndsWithTheDeadlineOfTheCaller", Run: deadlineWaiting},
 		{Name: "WaitLeavesHalfOfTheDeadlineForTheWork", Run: halfDeadline},
@@ -156,5 +157,38 @@ func malformed(e *Env) {
 	}
 	if can := e.Host.Carriers(Unary); can.Code && f.Code == codeResourceExhausted {
 		e.Errorf("got %v: the host gates before the request is read, and does not say so", f)
+	}
+}
+
+// writtenDown has an observer that writes down each call, as gatelog does for a sample.
+func writtenDown(e *Env) {
+	var ids []string
+	write := gate.WithOnEvent(func(ctx context.Context, ev gate.Event) {
+		if ev.Kind == gate.EventDecision {
+			ids = append(ids, ev.Identified(ctx).RequestID)
+		}
+	})
+	db := e.gate(write)
+	g, err := gate.New("front", 1, write)
+	if err != nil {
+		e.Fatal(err)
+	}
+	c := e.start(g, func(ctx context.Context, shape Shape, s Stream) error {
+		for _, h := range g.Snapshot().Holders {
+			ids = append(ids, h.RequestID)
+		}
+		if err := db.Do(ctx, gate.Call{}, func(context.Context) error { return nil }); err != nil {
+			return err
+		}
+		return Echo(ctx, shape, s)
+	})
+	for _, sent := range []string{"req-17", ""} {
+		ids = nil
+		if got, err := e.callWith(e.Context(), c, e.Shape, "hello", map[string]string{"x-request-id": sent}); err != nil || got != "hello" {
+			e.Fatalf("got %q and error %v", got, err)
+		}
+		if len(ids) != 3 || ids[0] == "" || sent != "" && ids[0] != sent || ids[1] != ids[0] || ids[2] != ids[0] {
+			e.Errorf("client sent %q: the decision, the holder and a gate in the handler have the ids %q, want one", sent, ids)
+		}
 	}
 }
