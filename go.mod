@@ -5,9 +5,11 @@ go 1.26.0
 require (
 	connectrpc.com/connect v1.19.2
 	connectrpc.com/connect/v2 v2.0.2
+	connectrpc.com/cors v0.1.0
 	connectrpc.com/grpchealth v1.5.0
 	connectrpc.com/vanguard v0.4.0
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.27.4
+	github.com/rs/cors v1.11.1
 	go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc v0.64.0
 	go.opentelemetry.io/otel v1.40.0
 	go.opentelemetry.io/otel/metric v1.40.0

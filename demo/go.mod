@@ -7,12 +7,14 @@ replace github.com/rpcgate/rpcgate => ../
 
 require (
 	connectrpc.com/connect v1.21.1
+	connectrpc.com/cors v0.1.0
 	connectrpc.com/grpchealth v1.5.0
 	connectrpc.com/otelconnect v0.12.0
 	connectrpc.com/vanguard v0.4.0
 	github.com/prometheus/client_golang v1.25.0
 	github.com/prometheus/otlptranslator v1.0.0
 	github.com/rpcgate/rpcgate v0.0.0-00010101000000-000000000000
+	github.com/rs/cors v1.11.1
 	go.opentelemetry.io/contrib/exporters/autoexport v0.72.0
 	go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc v0.72.0
 	go.opentelemetry.io/otel v1.47.0

@@ -57,7 +57,7 @@ func New(st *store.Store, gates *Gates, observe Observer, ops *Ops) *Server {
 	web.RegisterOnShutdown(end)
 	stop := httpgate.NewStopper(web,
 		interceptor.WithNotReady(probed.Shutdown), interceptor.WithNotReady(byConnect.shutdown), ops.grace())
-	mux.Handle("/", c)
+	mux.Handle("/", withCORS(c))
 	mux.Handle("/readyz", stop.Ready())
 	ops.mount(mux, healthz, gates.all())
 	return &Server{

@@ -25,6 +25,11 @@
 // Cache-Control that a handler further out has set is replaced by [NewMiddleware], and
 // stays beside it with an interceptor, where no-store takes precedence.
 //
+// Pages of other origins see a refusal only if the middleware of CORS is around
+// [NewMiddleware]; an interceptor is always inside of it. Let CORS expose Retry-After and
+// Grpc-Retry-Pushback-Ms, or scripts cannot read when to retry. OPTIONS requests, and so
+// preflights, are no calls and pass.
+//
 // A v1 interceptor runs after a unary request was read and decoded. A v2 interceptor
 // and [NewMiddleware] run before that.
 //

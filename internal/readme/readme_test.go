@@ -22,6 +22,7 @@ func imports() map[string]string {
 		"connectgate": module + "interceptor/connectgate", "httpgate": module + "interceptor/httpgate",
 		"otelgate": module + "interceptor/otelgate", "gatewaygate": module + "interceptor/gatewaygate",
 		"runtime": "github.com/grpc-ecosystem/grpc-gateway/v2/runtime", "vanguard": "connectrpc.com/vanguard",
+		"cors": "connectrpc.com/cors", "rscors": "github.com/rs/cors",
 	}
 }
 

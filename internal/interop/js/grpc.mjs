@@ -1,7 +1,8 @@
 // Calls each target of the job once, with @grpc/grpc-js and the retry policy of the target, and reports what it saw.
 import grpc from "@grpc/grpc-js";
 import loader from "@grpc/proto-loader";
-import { job, report, serviceName } from "./service.mjs";
+import { serviceName } from "./schema.mjs";
+import { job, report } from "./service.mjs";
 
 const { descriptors, targets } = job();
 const loaded = grpc.loadPackageDefinition(loader.loadFileDescriptorSetFromBuffer(descriptors, {}));

@@ -11,5 +11,3 @@ export function job() {
 export function report(results) {
   process.stdout.write(JSON.stringify(results), () => process.exit(0));
 }
-
-export const serviceName = "rpcgate.test.v1.EchoService";
