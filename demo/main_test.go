@@ -29,6 +29,7 @@ func TestMistakesInTheCommandLine(t *testing.T) {
 		{"-gate 0", `invalid value "0" for flag -gate`},
 		{"serve -reports x", `invalid value "x" for flag -reports`},
 		{"serve -proxy-timeout 30", `invalid value "30" for flag -proxy-timeout: want a time from 1ms to 24h0m0s`},
+		{"serve -control-host ops:80", `invalid value "ops:80" for flag -control-host: want a name or an IPv4 address`},
 		{"serve -addr nowhere", `invalid value "nowhere" for flag -addr`},
 	} {
 		var stderr strings.Builder

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -32,6 +33,7 @@ type serveConfig struct {
 	gates   server.GateConfig
 	ungated bool
 	control bool
+	hosts   []string // besides localhost, where control is allowed
 	grace   time.Duration
 	proxy   time.Duration // timeout of the proxy in front; 0: there is no proxy
 }
@@ -42,7 +44,14 @@ func serveFlags(args []string, stdout io.Writer) (c serveConfig, err error) {
 	db := intFlag(fs, "gate", defaultGate, 1, 100_000, "`calls` in flight at the gate in front of the database")
 	reports := intFlag(fs, "reports", 1, 1, 100_000, "`calls` in flight at the gate in front of the reports")
 	fs.BoolVar(&c.ungated, "ungated", false, "serve without gates")
-	fs.BoolVar(&c.control, "control", false, "let anyone who can reach /debug/gate/ set limits there")
+	fs.BoolVar(&c.control, "control", false, "let anyone who opens /debug/gate/ at localhost set limits there")
+	fs.Func("control-host", "`host` besides localhost at which -control allows it; may be repeated", func(host string) error {
+		if strings.ContainsAny(host, ":/") || host == "" {
+			return errors.New("want a name or an IPv4 address without a port")
+		}
+		c.hosts = append(c.hosts, host)
+		return nil
+	})
 	proxy := durationFlag(fs, "proxy-timeout", 0, time.Millisecond, 24*time.Hour,
 		"`time` after which a proxy in front gives up; the demo warns if that is too soon")
 	grace := durationFlag(fs, "grace", 0, 0, time.Hour,
@@ -101,7 +110,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) (err er
 		warnOfProxy(log, gates, c.proxy)
 	}
 	greet(stderr, listener.Addr().String())
-	ops := &server.Ops{Metrics: seen.Scraped, Control: c.control, Grace: c.grace}
+	ops := &server.Ops{Metrics: seen.Scraped, Control: c.control, ControlHosts: c.hosts, Grace: c.grace}
 	return serveUntil(ctx, server.New(st, gates, nil, ops), listener, c.grace+drainTime, stderr)
 }
 

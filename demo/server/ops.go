@@ -22,6 +22,8 @@ import (
 type Ops struct {
 	Metrics http.Handler // for Prometheus
 	Control bool         // lets the live page set limits
+	// ControlHosts are the hosts besides localhost at which it may; see gatedebug.WithControl.
+	ControlHosts []string
 	// Grace is how long the server goes on after it is not ready any more, until balancers have noticed.
 	Grace time.Duration
 }
@@ -62,7 +64,7 @@ func (o *Ops) mount(mux *http.ServeMux, health http.Handler, gates []*gate.Gate)
 	}
 	opts := []gatedebug.Option{gatedebug.WithTraceID(traceID)}
 	if o.Control {
-		opts = append(opts, gatedebug.WithControl())
+		opts = append(opts, gatedebug.WithControl(o.ControlHosts...))
 	}
 	mux.Handle("/debug/gate/", gatedebug.Handler(gates, opts...))
 	mux.Handle("/healthz", health)

@@ -65,6 +65,32 @@ func TestPageChangesNothingUnlessSwitchedOn(t *testing.T) {
 	}
 }
 
+// A site with DNS rebinding reaches the page under a name of its own.
+func TestPageIsControlledOnlyAtKnownHosts(t *testing.T) {
+	t.Parallel()
+	for host, want := range map[string]int64{"evil.example": 1, "ops.example": 7} {
+		g := gates(t)
+		pages := ops(true)
+		pages.ControlHosts = []string{"ops.example"}
+		_, addr := startWith(t, g, nil, pages)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+addr+"/debug/gate/control",
+			strings.NewReader(`{"gate": "db", "limit": 7}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = host
+		req.Header.Set("Content-Type", "application/json")
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if g.DB.Limit() != want || (res.StatusCode == http.StatusOK) != (want == 7) {
+			t.Errorf("%s: limit %d, %s; want limit %d", host, g.DB.Limit(), res.Status, want)
+		}
+	}
+}
+
 // gRPC has a health service that reports changes. Connect's is asked for each answer.
 func TestHealthServicesTellOfTheGatesUnderAnExtraName(t *testing.T) {
 	t.Parallel()

@@ -33,14 +33,19 @@ type outcome struct {
 }
 
 // serveControl executes a command. It must be a POST, from the page itself or from
-// a client that is not a browser.
+// a client that is not a browser. To a browser, a site whose name points to this
+// server by DNS rebinding is the page itself, so the host matters, too.
 func (p *page) serveControl(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		notAllowed(w, "POST")
 		return
 	}
+	if !p.config.mayControl(r.Host) {
+		fail(w, http.StatusForbidden, "Host", r.Host, "want localhost, a loopback address or a host that the program allows with WithControl")
+		return
+	}
 	if err := p.origins.Check(r); err != nil {
-		http.Error(w, "requests from other sites are not allowed: "+err.Error(), http.StatusForbidden)
+		fail(w, http.StatusForbidden, "Origin", r.Header.Get("Origin"), "requests from other sites are not allowed (%s)", err)
 		return
 	}
 	// Other sites can send a form without permission, but a form cannot have this type.

@@ -86,11 +86,11 @@ func TestControlRefusesOtherSites(t *testing.T) {
 		code   int
 		header []string
 	}{
-		{"the page itself", 200, []string{"Content-Type", asJSON, "Sec-Fetch-Site", "same-origin", "Origin", "http://example.com"}},
+		{"the page itself", 200, []string{"Content-Type", asJSON, "Sec-Fetch-Site", "same-origin", "Origin", "http://localhost"}},
 		{"curl", 200, []string{"Content-Type", asJSON}},
-		{"an old browser, the page itself", 200, []string{"Content-Type", asJSON, "Origin", "http://example.com"}},
+		{"an old browser, the page itself", 200, []string{"Content-Type", asJSON, "Origin", "http://localhost"}},
 		{"another site", 403, []string{"Content-Type", asJSON, "Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"}},
-		{"a sibling domain", 403, []string{"Content-Type", asJSON, "Sec-Fetch-Site", "same-site", "Origin", "http://blog.example.com"}},
+		{"a sibling domain", 403, []string{"Content-Type", asJSON, "Sec-Fetch-Site", "same-site", "Origin", "http://blog.localhost"}},
 		{"an old browser, another site", 403, []string{"Content-Type", asJSON, "Origin", "https://evil.example"}},
 		{"a sandboxed frame", 403, []string{"Content-Type", asJSON, "Origin", "null"}},
 		{"a form", 415, []string{"Content-Type", "application/x-www-form-urlencoded"}},
@@ -105,6 +105,50 @@ func TestControlRefusesOtherSites(t *testing.T) {
 		}
 		if obeyed := db.Limit() == 1; obeyed != (tc.code == http.StatusOK) {
 			t.Errorf("%s: obeyed %v", tc.name, obeyed)
+		}
+	}
+}
+
+// The Host header is the only thing that tells a site with DNS rebinding from the page
+// itself: to the browser, both are of the same origin.
+func TestControlIsForKnownHosts(t *testing.T) {
+	for _, tc := range []struct {
+		host    string
+		options []string // of WithControl
+		code    int
+	}{
+		{"localhost:8080", nil, 200},
+		{"LOCALHOST.", nil, 200},
+		{"demo.localhost:8080", nil, 200},
+		{"127.0.0.1:8080", nil, 200},
+		{"127.9.9.9", nil, 200},
+		{"[::1]:8080", nil, 200},
+		{"[::1]", nil, 200},
+		{"[::ffff:127.0.0.1]:80", nil, 200},
+		{"evil.example:8080", nil, 403},
+		{"localhost.evil.example", nil, 403},
+		{"127.0.0.1.evil.example", nil, 403},
+		{"notlocalhost", nil, 403},
+		{"10.0.0.7:8080", nil, 403},
+		{"0.0.0.0:8080", nil, 403},
+		{"", nil, 403},
+		{":8080", nil, 403},
+		{"ops.example.com:8080", []string{"10.0.0.7", "Ops.Example.com."}, 200},
+		{"10.0.0.7:8080", []string{"10.0.0.7", "ops.example.com"}, 200},
+		{"[2001:DB8::1]:8080", []string{"2001:db8:0::1"}, 200},
+		{"[2001:db8::1]", []string{"[2001:db8::1]"}, 200},
+		{"x.ops.example.com", []string{"ops.example.com"}, 403},
+		{"127.0.0.1", []string{"ops.example.com"}, 200},
+	} {
+		db := mustGate(t, "db", 16)
+		w := request(Handler(db, WithControl(tc.options...)), "POST", "/control", `{"gate":"db","limit":1}`,
+			"Host", tc.host, "Content-Type", asJSON, "Sec-Fetch-Site", "same-origin", "Origin", "http://"+tc.host)
+		if w.Code != tc.code || (db.Limit() == 1) != (tc.code == 200) {
+			t.Errorf("%q with %q: want %d, got %d, limit %d, %s", tc.host, tc.options, tc.code, w.Code, db.Limit(), w.Body)
+		}
+		want := fieldError{"Host", tc.host, "want localhost, a loopback address or a host that the program allows with WithControl"}
+		if got := decode[struct{ Error fieldError }](t, w.Body.Bytes()).Error; w.Code == 403 && got != want {
+			t.Errorf("%q: want %+v, got %+v", tc.host, want, got)
 		}
 	}
 }

@@ -39,10 +39,16 @@ func refuse(t testing.TB, g *gate.Gate, call gate.Call) {
 	}
 }
 
-// request sends a request to a handler; header gives names and values by turns.
+// request sends a request to a handler; header gives names and values by turns. The
+// host is localhost unless header names another one.
 func request(h http.Handler, method, target, body string, header ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	r.Host = "localhost"
 	for i := 0; i < len(header); i += 2 {
+		if header[i] == "Host" {
+			r.Host = header[i+1]
+			continue
+		}
 		r.Header.Set(header[i], header[i+1])
 	}
 	w := httptest.NewRecorder()

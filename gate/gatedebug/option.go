@@ -24,11 +24,12 @@ type optionFunc func(*config) error
 func (f optionFunc) apply(c *config) error { return f(c) }
 
 type config struct {
-	interval   time.Duration
-	maxViewers int
-	traceID    func(context.Context) string // may be nil
-	control    bool
-	rawKeys    bool
+	interval     time.Duration
+	maxViewers   int
+	traceID      func(context.Context) string // may be nil
+	control      bool
+	controlHosts []string // canonical; loopback ones are allowed without being here
+	rawKeys      bool
 }
 
 // newConfig applies options to the defaults. The error names everything that is
@@ -77,15 +78,29 @@ func WithTraceID(f func(context.Context) string) Option {
 // off. By default the handler is read-only.
 //
 // Whoever can reach the handler can then control the gates: there is no
-// authentication. Only requests that a browser sends for another site are
-// refused, by [net/http.CrossOriginProtection] and by their content type.
+// authentication. But a browser must not do it for another site. So a command is
+// refused if the browser says that another site sent it, and unless the page was
+// opened at localhost, at a loopback address or at one of hosts. A site whose name
+// was made to point to this server, by DNS rebinding, has another name. hosts are
+// names and addresses without a port:
+//
+//	gatedebug.WithControl("ops.example.com", "10.0.0.7")
+//
+// Behind a proxy, the host is what the proxy sends in the Host header.
 //
 // A limit that was set on the page stays until it is set again, there or by
 // [gate.Gate.SetLimit].
-func WithControl() Option {
+func WithControl(hosts ...string) Option {
 	return optionFunc(func(c *config) error {
+		var errs []error
 		c.control = true
-		return nil
+		for _, host := range hosts {
+			if !isHost(host) {
+				errs = append(errs, fmt.Errorf("WithControl: want a host without scheme and port, got %q", host))
+			}
+			c.controlHosts = append(c.controlHosts, canonicalHost(host))
+		}
+		return errors.Join(errs...)
 	})
 }
 

@@ -174,6 +174,8 @@ func TestMistakesPanic(t *testing.T) {
 		"WithTraceID: want a function, got nil":                        func() { Handler(a, WithTraceID(nil)) },
 		"WithMaxViewers: want a number above 0, got 0":                 func() { Handler(a, WithMaxViewers(0)) },
 		"WithInterval: want 100ms or more, got 1ms":                    func() { Handler(a, WithInterval(time.Millisecond)) },
+		"WithControl: want a host without scheme and port, got \"ops:80\"\nWithControl: want a host without scheme and port, got \"\"\n" +
+			"WithControl: want a host without scheme and port, got \"http://ops\"": func() { Handler(a, WithControl("ops:80", "", "ok", "http://ops")) },
 	} {
 		mustPanic(t, "gatedebug: "+want, f)
 	}

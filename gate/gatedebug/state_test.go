@@ -101,7 +101,7 @@ func TestStateOfAGateNamedOftenIsSmall(t *testing.T) {
 	if often.Code != 200 || often.Body.Len() > once+100 { // the time has more or fewer digits
 		t.Errorf("%d, %d bytes for 1001 names of two gates, want %d", often.Code, often.Body.Len(), once)
 	}
-	for _, path := range []string{"/state.json", "/events", "/"} {
+	for _, path := range []string{"/state.json", "/"} {
 		w := request(h, "GET", path+"?"+strings.Repeat("gate=a&", 10_000), "")
 		got := decode[struct{ Error fieldError }](t, w.Body.Bytes()).Error
 		if want := (fieldError{"query", "70000 bytes", "want at most 8192 bytes"}); w.Code != 414 || got != want {
