@@ -94,12 +94,21 @@ const (
 	// ServiceUnavailable is gRPC's Unavailable and HTTP's 503. A draining
 	// gate always refuses with it.
 	ServiceUnavailable
+	// Unimplemented is gRPC's Unimplemented and HTTP's 501: the server does not offer
+	// this, so clients do without it and do not retry. It is for watchers of gRPC
+	// health: they then take the server for healthy. After any other error they
+	// send it no calls at all; see gRFC A17.
+	Unimplemented
 )
 
-// String returns "too_many_requests" or "service_unavailable".
+// String returns "too_many_requests", "service_unavailable" or "unimplemented".
 func (r Refusal) String() string {
-	if r == ServiceUnavailable {
+	switch r {
+	case ServiceUnavailable:
 		return "service_unavailable"
+	case Unimplemented:
+		return "unimplemented"
+	default:
+		return "too_many_requests"
 	}
-	return "too_many_requests"
 }

@@ -147,7 +147,8 @@ func checkRange(option string, minimum, maximum time.Duration) error {
 }
 
 // WithRefusal sets which form a rejection has for clients: [TooManyRequests], the
-// default, or [ServiceUnavailable]. A draining gate always says the latter.
+// default, [ServiceUnavailable] or [Unimplemented]. A draining gate always says
+// ServiceUnavailable.
 func WithRefusal(r Refusal) Option {
 	return optionFunc(func(s *settings) error {
 		s.refusal = r

@@ -33,7 +33,7 @@ func TestBadValuesAreErrorsThatNameTheOptionAndTheValue(t *testing.T) {
 		{gate.WithRetryDelayGrowth(0), "WithRetryDelayGrowth: want a ceiling above 0 and at most 24h0m0s, got 0s"},
 		{gate.WithRetryDelayGrowth(25 * time.Hour), "WithRetryDelayGrowth: want a ceiling above 0 and at most 24h0m0s, got 25h0m0s"},
 		{gate.WithRetryDelayGrowth(time.Second), "WithRetryDelayGrowth: want a ceiling of at least WithRetryDelay's maximum 3s, got 1s"},
-		{gate.WithRefusal(7), "WithRefusal: want TooManyRequests or ServiceUnavailable, got Refusal(7)"},
+		{gate.WithRefusal(7), "WithRefusal: want TooManyRequests, ServiceUnavailable or Unimplemented, got Refusal(7)"},
 		{gate.WithOnEvent(nil), "WithOnEvent: want a function, got nil"},
 		{gate.WithReserve(gate.Low, 1), "WithReserve: want Normal or Critical, got Priority(-1)"},
 		{gate.WithReserve(9, 1), "WithReserve: want Normal or Critical, got Priority(9)"},
@@ -125,6 +125,7 @@ func TestRefusalIsAsConfigured(t *testing.T) {
 		{nil, gate.TooManyRequests},
 		{[]gate.Option{gate.WithRefusal(gate.TooManyRequests)}, gate.TooManyRequests},
 		{[]gate.Option{gate.WithRefusal(gate.ServiceUnavailable)}, gate.ServiceUnavailable},
+		{[]gate.Option{gate.WithRefusal(gate.Unimplemented)}, gate.Unimplemented},
 	} {
 		g := newGate(t, 1, test.options...)
 		holder := acquire(t, g, gate.Call{})

@@ -43,7 +43,11 @@ func (pl *plan) apply(call *Call) {
 
 // DefaultExempt lists the patterns that are exempt unless a rule says
 // otherwise: health checks and reflection. A server must not be restarted for
-// being busy.
+// being busy. Watchers of gRPC health keep a stream open for as long as they are
+// connected. A rule with a gate of its own bounds how many there are, while single
+// checks stay exempt:
+//
+//	gate.Route("/grpc.health.v1.Health/Watch", watchers).Refusal(gate.Unimplemented)
 func DefaultExempt() []string { return []string{exemptHealth + "*", exemptReflection + "*"} }
 
 const (

@@ -78,8 +78,8 @@ func checkMaxWait(name string, d time.Duration) error {
 }
 
 func checkRefusal(name string, r Refusal) error {
-	if r > ServiceUnavailable {
-		return fmt.Errorf("%s: want TooManyRequests or ServiceUnavailable, got Refusal(%d)", name, r)
+	if r > Unimplemented {
+		return fmt.Errorf("%s: want TooManyRequests, ServiceUnavailable or Unimplemented, got Refusal(%d)", name, r)
 	}
 	return nil
 }

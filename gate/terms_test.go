@@ -192,14 +192,14 @@ func TestBadTermsOfARuleAreErrors(t *testing.T) {
 	g := newGate(t, 1)
 	route := gate.Route("/a.B/*", g)
 	for want, rule := range map[string]gate.Rule{
-		"MaxWait: want 0 or at least 10µs, got -1s":                           route.MaxWait(-time.Second),
-		"MaxWait: want 0 or at least 10µs, got 150ns":                         route.MaxWait(150),
-		"RetryDelay: want 0 <= min <= max, got min 2s and max 1s":             route.RetryDelay(2*time.Second, time.Second),
-		"RetryDelay: want a max of at most 24h0m0s, got 25h0m0s":              route.RetryDelay(0, 25*time.Hour),
-		"Refusal: want TooManyRequests or ServiceUnavailable, got Refusal(9)": route.Refusal(9),
-		"MaxWait: exempt calls pass no gate and have none":                    gate.Exempt("/a.B/*").MaxWait(time.Second),
-		"RetryDelay: exempt calls pass no gate and have none":                 gate.Exempt("/a.B/*").RetryDelay(0, 0),
-		"Refusal: exempt calls pass no gate and have none":                    gate.Exempt("/a.B/*").Refusal(gate.TooManyRequests),
+		"MaxWait: want 0 or at least 10µs, got -1s":                                          route.MaxWait(-time.Second),
+		"MaxWait: want 0 or at least 10µs, got 150ns":                                        route.MaxWait(150),
+		"RetryDelay: want 0 <= min <= max, got min 2s and max 1s":                            route.RetryDelay(2*time.Second, time.Second),
+		"RetryDelay: want a max of at most 24h0m0s, got 25h0m0s":                             route.RetryDelay(0, 25*time.Hour),
+		"Refusal: want TooManyRequests, ServiceUnavailable or Unimplemented, got Refusal(9)": route.Refusal(9),
+		"MaxWait: exempt calls pass no gate and have none":                                   gate.Exempt("/a.B/*").MaxWait(time.Second),
+		"RetryDelay: exempt calls pass no gate and have none":                                gate.Exempt("/a.B/*").RetryDelay(0, 0),
+		"Refusal: exempt calls pass no gate and have none":                                   gate.Exempt("/a.B/*").Refusal(gate.TooManyRequests),
 	} {
 		_, err := gate.NewPolicy(rule)
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), `"/a.B/*"`) {

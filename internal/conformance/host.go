@@ -184,6 +184,7 @@ const (
 	codeUnknown           = 2
 	codeDeadlineExceeded  = 4
 	codeResourceExhausted = 8
+	codeUnimplemented     = 12
 	codeInternal          = 13
 	codeUnavailable       = 14
 )

@@ -20,6 +20,7 @@ func refusalCases() []Case {
 		{Name: "RefusedForItsKey", Run: refusedKey},
 		{Name: "RefusedForItsDeadline", Run: refusedDeadline},
 		{Name: "RefusedAsUnavailable", Run: refusedUnavailable},
+		{Name: "RefusedAsUnimplementedAndNotRetried", Run: refusedUnimplemented},
 		{Name: "RefusedAsTheRuleOfTheRouteSays", Run: refusedByRule},
 		{Name: "DelayIsDrawnAnewFromTheRange", Shapes: []Shape{Unary}, Run: delays},
 		{Name: "NearDeadlineForbidsRetry", Run: nearDeadline},
@@ -224,6 +225,14 @@ func refusedUnavailable(e *Env) {
 	defer e.fill(g)()
 	want := busy("LIMIT")
 	want.code, want.http = codeUnavailable, 503
+	e.checkRefusal(e.refused(e.Context(), e.start(g, e.unreachable()), nil), e.Shape, want)
+}
+
+func refusedUnimplemented(e *Env) {
+	g := e.gate(gate.WithMaxWait(0), gate.WithRefusal(gate.Unimplemented))
+	defer e.fill(g)()
+	want := busy("LIMIT")
+	want.code, want.http, want.noRetry = codeUnimplemented, 501, true
 	e.checkRefusal(e.refused(e.Context(), e.start(g, e.unreachable()), nil), e.Shape, want)
 }
 

@@ -12,6 +12,7 @@ const (
 	CodeCanceled          = 1
 	CodeDeadlineExceeded  = 4
 	CodeResourceExhausted = 8
+	CodeUnimplemented     = 12
 	CodeInternal          = 13
 	CodeUnavailable       = 14
 )

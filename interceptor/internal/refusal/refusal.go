@@ -31,8 +31,9 @@ type Refusal struct {
 	// Delay is the time after which to try again. It has whole milliseconds, so
 	// that all carriers say the same.
 	Delay time.Duration
-	// NoRetry is set if the caller's deadline is nearer than the delay: a retry
-	// could not succeed, and would only hide the rejection.
+	// NoRetry is set if a retry could not succeed, and would only hide the
+	// rejection: the caller's deadline is nearer than the delay, or the server is
+	// said not to offer the method.
 	NoRetry bool
 
 	rejection *gate.Rejection
@@ -50,11 +51,15 @@ func New(ctx context.Context, r *gate.Rejection, withState bool) Refusal {
 		rejection:  r,
 		withState:  withState,
 	}
-	if r.Refusal == gate.ServiceUnavailable {
+	switch r.Refusal {
+	case gate.ServiceUnavailable:
 		out.Code, out.HTTPStatus = CodeUnavailable, http.StatusServiceUnavailable
+	case gate.Unimplemented:
+		out.Code, out.HTTPStatus = CodeUnimplemented, http.StatusNotImplemented
+		out.NoRetry = true
 	}
 	if deadline, ok := ctx.Deadline(); ok && !out.Draining() { // another server may answer at once
-		out.NoRetry = time.Until(deadline) <= out.Delay
+		out.NoRetry = out.NoRetry || time.Until(deadline) <= out.Delay
 	}
 	return out
 }

@@ -57,6 +57,7 @@ func TestRefusalsAreToldByTheirKind(t *testing.T) {
 	for kind, want := range map[gate.Refusal][2]int{
 		gate.TooManyRequests:    {8, 429},
 		gate.ServiceUnavailable: {14, 503},
+		gate.Unimplemented:      {12, 501},
 	} {
 		r := New(t.Context(), &gate.Rejection{Refusal: kind}, false)
 		if int(r.Code) != want[0] || r.HTTPStatus != want[1] {
