@@ -24,9 +24,21 @@ import (
 //     it, with the route "_OTHER", since it is not known yet whether the route exists.
 //   - It carries RetryInfo and the other details with grpc-go 1.85 or later; earlier
 //     versions drop them. It never carries the pushback trailer, which grpc-go cannot
-//     set here. A client with a retry policy uses the policy's own backoff.
+//     set here. A client with a retry policy uses the policy's own backoff instead of
+//     the gate's delay. With the usual 10 ms it makes five attempts within 200 ms, and
+//     the call fails. See below.
 //   - It is refused under the lock of the client's connection, so observers of the
 //     gate and functions in options must be quick.
+//
+// With a tap, give the retry policy of clients the backoff that the gate would ask for:
+//
+//	"retryPolicy": {
+//		"maxAttempts": 5, "initialBackoff": "1s", "maxBackoff": "5s", "backoffMultiplier": 2,
+//		"retryableStatusCodes": ["RESOURCE_EXHAUSTED", "UNAVAILABLE"]
+//	}
+//
+// The attempts are then spread over 10 to 14 seconds. If you cannot set the policy of all
+// clients, use [BeforeDecode] without a tap: its refusals carry the pushback.
 //
 // Streams with [gate.HoldMessage] always pass, since opening one takes no lease. If a
 // is not a [gate.EarlyRefuser] and does not wrap one, all calls pass.

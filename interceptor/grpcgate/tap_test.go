@@ -71,6 +71,35 @@ func TestTapRefusesBeforeThereIsACall(t *testing.T) {
 	})
 }
 
+// TestBackoffOfThePolicyCountsAtTheTap has the two policies that the documentation
+// speaks of. grpc-go varies each backoff by a fifth.
+func TestBackoffOfThePolicyCountsAtTheTap(t *testing.T) {
+	for _, test := range []struct {
+		policy      string
+		least, most time.Duration
+	}{
+		{`"initialBackoff": "0.01s", "maxBackoff": "0.1s"`, 80 * time.Millisecond, 180 * time.Millisecond},
+		{`"initialBackoff": "1s", "maxBackoff": "5s"`, 9600 * time.Millisecond, 14400 * time.Millisecond},
+	} {
+		bubble(t, func(t *testing.T) {
+			g := newGate(t, "db", gate.WithMaxWait(0))
+			defer fill(t, g)()
+			c := serve(t, nil, tapped(g), grpc.WithDefaultServiceConfig(`{"methodConfig": [{"name": [{}], "retryPolicy": {
+				"maxAttempts": 5, `+test.policy+`, "backoffMultiplier": 2,
+				"retryableStatusCodes": ["RESOURCE_EXHAUSTED"]}}]}`))
+			start := time.Now()
+			_, err := c.Unary(t.Context(), &testv1.UnaryRequest{})
+			wantCode(t, err, codes.ResourceExhausted)
+			if took := time.Since(start); took < test.least || took > test.most {
+				t.Errorf("%s: five attempts took %s, want %s to %s", test.policy, took, test.least, test.most)
+			}
+			if got := g.Snapshot().Totals.RejectedBusy; got != 5 {
+				t.Errorf("%d attempts, want 5", got)
+			}
+		})
+	}
+}
+
 // The tap leaves what can wait to the interceptor, and what can be admitted.
 func TestTapTakesNothingAndLetsWaitersPass(t *testing.T) {
 	bubble(t, func(t *testing.T) {
