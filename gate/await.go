@@ -68,13 +68,14 @@ func (g *Gate) askDeadline(a *arrival) error {
 
 // park waits until the arrival is admitted or rejected, or the caller has gone. The
 // verdict is final then.
-func (g *Gate) park(a *arrival) {
+func (g *Gate) park(call *Call, a *arrival) {
 	done := false
 	defer func() {
-		if !done { // the context has panicked
+		if !done { // the context or the listener has panicked
 			g.giveUp(a)
 		}
 	}()
+	a.tellWait(call.Caller)
 	if a.gone == nil {
 		<-a.slot.ready // at the end of the wait at the latest
 		a.woken = true

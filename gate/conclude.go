@@ -7,7 +7,7 @@ import "cmp"
 // waits stays within the 4 KiB that most calls need.
 func (g *Gate) proceed(call *Call, a *arrival) (Lease, error) {
 	if a.verdict == mayWait && g.queueUp(call, a) {
-		g.park(a)
+		g.park(call, a)
 	}
 	return g.conclude(call, a)
 }

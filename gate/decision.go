@@ -42,10 +42,11 @@ func (d Decision) String() string {
 // MarshalText makes a Decision read well in JSON.
 func (d Decision) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// Reason refines a rejection.
+// Reason refines a rejection, or says why an admitted call was cut off.
 type Reason uint8
 
-// The reasons. Accepted and abandoned calls have none, which is the zero value.
+// The reasons. Calls that were accepted and not cut off, and abandoned ones, have none,
+// which is the zero value.
 const (
 	// ReasonLimit: no slot was free, and waiting is off.
 	ReasonLimit Reason = iota + 1
@@ -61,16 +62,26 @@ const (
 	// ReasonDraining: the gate takes no more calls; see [Gate.Drain].
 	ReasonDraining
 
+	// These are for calls that were admitted; see [Lease.CutOff].
+
+	// ReasonSlowRequest: the client sent its request too slowly.
+	ReasonSlowRequest
+	// ReasonSlowResponse: the client read the response too slowly.
+	ReasonSlowResponse
+
 	reasons = iota + 1
 )
 
 // String returns the value of the attribute gate.reason: "limit",
-// "queue_full", "wait_timeout", "key_limit", "deadline", "draining" or "".
+// "queue_full", "wait_timeout", "key_limit", "deadline", "draining", "slow_request",
+// "slow_response" or "".
 func (r Reason) String() string {
 	if r >= reasons {
 		return ""
 	}
-	return [reasons]string{"", "limit", "queue_full", "wait_timeout", "key_limit", "deadline", "draining"}[r]
+	return [reasons]string{
+		"", "limit", "queue_full", "wait_timeout", "key_limit", "deadline", "draining", "slow_request", "slow_response",
+	}[r]
 }
 
 // MarshalText makes a Reason read well in JSON, also as the key of a map.

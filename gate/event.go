@@ -40,7 +40,8 @@ type Event struct {
 	// Gate is the gate's name.
 	Gate string
 	Call Call
-	// Decision and Reason are zero unless Kind is EventDecision.
+	// Decision is zero unless Kind is EventDecision. Reason is that of the decision,
+	// or of a release after [Lease.CutOff].
 	Decision Decision
 	Reason   Reason
 	// DryRun marks a decision that was not enforced; see [WithDryRun].

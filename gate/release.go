@@ -45,6 +45,7 @@ type released struct {
 	numbers  numbers
 	since    int64
 	waited   time.Duration
+	cut      Reason
 }
 
 // releaseLocked takes back the units of a slot, and hands them on.
@@ -62,7 +63,7 @@ func (g *Gate) releaseLocked(s *slot, r *released) {
 	r.outer = g.unbookLocked(s)
 	if s.observed {
 		r.observed = true
-		r.ctx, r.call, r.since, r.waited = s.ctx, s.known(), s.since, s.waited
+		r.ctx, r.call, r.since, r.waited, r.cut = s.ctx, s.known(), s.since, s.waited, s.cut
 		r.numbers = g.numbersLocked()
 	}
 	g.freeSlotLocked(s)
@@ -81,7 +82,7 @@ func (r *released) conclude(g *Gate) {
 		return
 	}
 	e := r.numbers.event(g, EventRelease, &r.call)
-	e.Waited, e.Held = r.waited, time.Duration(g.now()-r.since)
+	e.Waited, e.Held, e.Reason = r.waited, time.Duration(g.now()-r.since), r.cut
 	g.emit(r.ctx, &e)
 }
 

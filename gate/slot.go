@@ -31,6 +31,7 @@ type slot struct {
 	cost   int64 // units taken: want, clamped to the room of its level
 	state  slotState
 	reason Reason // of slotRefused, and of a dry run's decision
+	cut    Reason // why the call was cut off, or 0
 	// noted says that forgetLocked has something to do, which is not so for slots
 	// that were taken on the fast path.
 	noted    bool
@@ -121,6 +122,7 @@ func (g *Gate) forgetLocked(s *slot) {
 	s.noted = false
 	s.observed = false
 	s.isIdentified = false
+	s.cut = 0
 	s.since = 0
 	s.waited = 0
 }

@@ -8,6 +8,8 @@ type Totals struct {
 	RejectedTimeout uint64            `json:"rejected_timeout"`
 	Abandoned       uint64            `json:"abandoned"`
 	ByReason        map[Reason]uint64 `json:"by_reason"` // rejections; reasons that never came up are left out
+	// CutOff counts the accepted calls that were cut off; see [Lease.CutOff].
+	CutOff map[Reason]uint64 `json:"cut_off,omitempty"`
 }
 
 // totals are the counters behind [Totals], guarded by the gate's lock.
@@ -15,6 +17,7 @@ type totals struct {
 	unaccepted uint64 // serials that were not given to accepted calls
 	abandoned  uint64
 	rejected   [reasons]uint64
+	cutOff     [reasons]uint64
 }
 
 // acceptsLocked is the number of accepted calls: each has a serial of its own, so
@@ -41,6 +44,15 @@ func (g *Gate) totalsLocked() Totals {
 		} else {
 			out.RejectedBusy += n
 		}
+	}
+	for r, n := range g.totals.cutOff {
+		if n == 0 {
+			continue
+		}
+		if out.CutOff == nil {
+			out.CutOff = map[Reason]uint64{}
+		}
+		out.CutOff[Reason(r)] = n
 	}
 	return out
 }

@@ -20,8 +20,9 @@
 //     waited_ms_mean, waited_ms_p95 and waited_ms_max are about the accepted and
 //     the rejected calls. peak_in_flight is the most units in flight at the gate
 //     when one of these calls was decided, limit is the gate's limit, and
-//     interval_s is the time that the line covers. held_too_long and
-//     details_dropped are there if they are not 0.
+//     interval_s is the time that the line covers. held_too_long,
+//     details_dropped and, for each reason, cut_off_<reason> (see
+//     [gate.Lease.CutOff]) are there if they are not 0.
 //   - "gate decision" has all details of one call, with its request_id. The
 //     attribute detail says why the line was written: "sample" or "burst". A
 //     call that waited, or was rejected, at a gate that its own context holds has

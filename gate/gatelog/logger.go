@@ -65,7 +65,8 @@ func (l *Logger) Same(o gate.Observer) bool { return o == gate.Observer(l) }
 // OnEvent counts an event, and writes it if it belongs to the sample or to a
 // burst. Use it with [gate.WithOnEvent]. After Close it does nothing.
 func (l *Logger) OnEvent(ctx context.Context, e gate.Event) {
-	if e.Kind != gate.EventDecision && e.Kind != gate.EventMaxHold || l.closed.Load() {
+	cutOff := e.Kind == gate.EventRelease && e.Reason != 0
+	if e.Kind != gate.EventDecision && e.Kind != gate.EventMaxHold && !cutOff || l.closed.Load() {
 		return
 	}
 	rejected := e.Decision.Rejected()
@@ -80,6 +81,7 @@ func (l *Logger) OnEvent(ctx context.Context, e gate.Event) {
 		l.arm()
 	}
 	switch {
+	case cutOff:
 	case e.Kind == gate.EventMaxHold:
 		if g.mayDetail(detail.MaxDetails) {
 			l.writeHeld(ctx, r, &e)

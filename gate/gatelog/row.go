@@ -18,6 +18,8 @@ type counts struct {
 	rejected            [maxReasons]uint64 // by gate.Reason
 	dropped             int64              // details not written
 	heldTooLong         uint64
+	cutOff              [maxReasons]uint64 // by gate.Reason
+	anyCutOff           bool
 	peak, limit         int64
 	dryRun              bool // there was a decision in a dry run
 	enforced            bool // there was an enforced rejection
@@ -38,7 +40,7 @@ func (c *counts) allRejected() (n uint64) {
 
 // any reports whether there was an event.
 func (c *counts) any() bool {
-	return c.waits != 0 || c.abandoned != 0 || c.heldTooLong != 0
+	return c.waits != 0 || c.abandoned != 0 || c.heldTooLong != 0 || c.anyCutOff
 }
 
 // row counts the calls of a route at a gate.
@@ -62,9 +64,14 @@ func (r *row) add(e *gate.Event, step uint64) (sampled, ok bool) {
 		return false, false
 	}
 	c := &r.counts
-	if e.Kind == gate.EventMaxHold {
+	switch e.Kind {
+	case gate.EventMaxHold:
 		c.heldTooLong++
 		c.limit = e.Limit
+		return false, true
+	case gate.EventRelease:
+		c.cutOff[int(e.Reason)%maxReasons]++
+		c.anyCutOff = true
 		return false, true
 	}
 	switch e.Decision {

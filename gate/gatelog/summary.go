@@ -46,7 +46,7 @@ func (l *Logger) Close() error {
 // writeSummary writes the summary of one gate, route and interval.
 func (l *Logger) writeSummary(ctx context.Context, c *counts, interval time.Duration) {
 	level := l.config.calm
-	if c.enforced || c.heldTooLong > 0 {
+	if c.enforced || c.heldTooLong > 0 || c.anyCutOff {
 		level = l.config.overload
 	}
 	if !l.log.Enabled(ctx, level) {
@@ -78,6 +78,11 @@ func (l *Logger) writeSummary(ctx context.Context, c *counts, interval time.Dura
 	}
 	if c.heldTooLong > 0 {
 		attrs = append(attrs, slog.Uint64("held_too_long", c.heldTooLong))
+	}
+	for reason, n := range c.cutOff {
+		if n > 0 {
+			attrs = append(attrs, slog.Uint64("cut_off_"+gate.Reason(reason).String(), n))
+		}
 	}
 	if c.dropped > 0 {
 		attrs = append(attrs, slog.Int64("details_dropped", c.dropped))

@@ -242,3 +242,21 @@ func TestCloseDuringEvents(t *testing.T) {
 		out.expect(t)
 	})
 }
+
+func TestSummaryCountsCallsThatWereCutOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out lines
+		log := out.logger(gatelog.WithSampleRate(0))
+		release := accepted("/a")
+		release.Kind, release.Decision = gate.EventRelease, 0
+		send(log, 2, release)
+		release.Reason = gate.ReasonSlowRequest
+		send(log, 3, release)
+		_ = log.Close()
+		got := out.take()
+		if len(got) != 1 || !strings.Contains(got[0], "cut_off_slow_request=3") || !strings.HasPrefix(got[0], "level=WARN") ||
+			!strings.Contains(got[0], "accepted=0") {
+			t.Errorf("got\n%s", strings.Join(got, "\n"))
+		}
+	})
+}

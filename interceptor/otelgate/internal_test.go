@@ -23,8 +23,8 @@ func TestEveryOutcomeHasASeriesOfItsOwn(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 4*7*2 {
-		t.Errorf("%d outcomes: the array has room for 4 decisions and 8 reasons", len(seen))
+	if len(seen) != 4*9*2 {
+		t.Errorf("%d outcomes: the array has room for 4 decisions and 16 reasons", len(seen))
 	}
 }
 

@@ -49,10 +49,10 @@ func (m *gateMetrics) OnEvent(ctx context.Context, e gate.Event) {
 		}
 		m.wait.Record(ctx, e.Waited.Seconds(), s.record...)
 	case gate.EventRelease:
-		if !r.held.exceededBy(e.Held) {
+		if !r.mean.exceededBy(e.Held) {
 			ctx = context.Background()
 		}
-		m.lease.Record(ctx, e.Held.Seconds(), r.lease...)
+		m.lease.Record(ctx, e.Held.Seconds(), r.held(e.Reason)...)
 	case gate.EventMaxHold:
 		m.tooLong.Add(ctx, 1, r.tooLong...)
 	}

@@ -3,6 +3,8 @@ package otelgate_test
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -219,4 +221,48 @@ func TestInstrumentsAreAsTheyAreDocumented(t *testing.T) {
 	for name := range want {
 		t.Errorf("%s was not exported", name)
 	}
+}
+
+// TestLeasesThatAreCutOffHaveASeriesOfTheirOwn has a call that its host cuts off, and one that it does not.
+func TestLeasesThatAreCutOffHaveASeriesOfTheirOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sdk := newSDK()
+		g := gate.Must(gate.New("db", 1))
+		r, err := otelgate.NewRecorder(g, otelgate.WithMeterProvider(sdk.meters), otelgate.WithTracerProvider(sdk.traces))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, cut := range []bool{true, false} {
+			ctx, span := sdk.traces.Tracer("test").Start(t.Context(), "call")
+			call := gate.Call{Route: listOpen}
+			lease, err := g.Acquire(ctx, call)
+			r.Annotate(ctx, &call, lease, err)
+			if cut {
+				lease.CutOff(gate.ReasonSlowRequest)
+				r.AnnotateCutOff(ctx, gate.ReasonSlowRequest)
+			}
+			lease.Release()
+			span.End()
+		}
+		var leases []string
+		for _, line := range sdk.metrics(t) {
+			if strings.HasPrefix(line, "gate.lease.duration") {
+				leases = append(leases, line)
+			}
+		}
+		slices.Sort(leases)
+		want := []string{
+			"gate.lease.duration{gate.name=db,gate.reason=slow_request,rpc.method=orders.v1.OrderService/ListOpen} 1 in 0s",
+			"gate.lease.duration{gate.name=db,rpc.method=orders.v1.OrderService/ListOpen} 1 in 0s",
+		}
+		if !slices.Equal(leases, want) {
+			t.Errorf("got\n%s\nwant\n%s", strings.Join(leases, "\n"), strings.Join(want, "\n"))
+		}
+		for i, s := range sdk.spans.Ended() {
+			cut := slices.Contains(s.Attributes(), otelgate.KeyReason.String("slow_request"))
+			if cut != (i == 0) {
+				t.Errorf("span %d says that its call was cut off: %t", i, cut)
+			}
+		}
+	})
 }

@@ -91,6 +91,17 @@ func (r *Recorder) annotate(ctx context.Context, call *gate.Call, lease gate.Lea
 	}
 }
 
+// AnnotateCutOff writes on the span of ctx that the call was cut off, as gate.reason;
+// see [gate.Lease.CutOff].
+func (r *Recorder) AnnotateCutOff(ctx context.Context, reason gate.Reason) {
+	if r == nil || r.config.noSpans {
+		return
+	}
+	if span := trace.SpanFromContext(ctx); span.IsRecording() {
+		span.SetAttributes(KeyReason.String(reason.String()))
+	}
+}
+
 // isServer reports whether the span is of kind server, as far as it says.
 func isServer(span trace.Span) bool {
 	s, ok := span.(interface{ SpanKind() trace.SpanKind })

@@ -73,7 +73,7 @@ type route struct {
 	lease        []metric.RecordOption
 	tooLong      []metric.AddOption
 	outcomes     [outcomes]atomic.Pointer[series] // made when first needed
-	held         mean
+	mean         mean                             // of the times that leases are held
 }
 
 // series is one outcome of a route.
@@ -83,15 +83,24 @@ type series struct {
 	record []metric.RecordOption
 }
 
-// outcomes is how many there may be: four decisions, each with eight reasons, each
+// outcomes is how many there may be: four decisions, each with up to 16 reasons, each
 // of these in a dry run or not.
-const outcomes = 4 * 8 * 2
+const outcomes = 4 * 16 * 2
 
 func newRoute(gateName, method string) *route {
 	r := &route{gate: gateName, method: method}
 	set := metric.WithAttributeSet(attribute.NewSet(r.attributes()...))
 	r.lease, r.tooLong = []metric.RecordOption{set}, []metric.AddOption{set}
 	return r
+}
+
+// held are the attributes of the time that a lease was held. Few calls are cut off.
+func (r *route) held(cutOff gate.Reason) []metric.RecordOption {
+	if cutOff == 0 {
+		return r.lease
+	}
+	attrs := append(r.attributes(), KeyReason.String(cutOff.String()))
+	return []metric.RecordOption{metric.WithAttributeSet(attribute.NewSet(attrs...))}
 }
 
 // attributes returns those of all measurements of the route, with room for more.
@@ -105,7 +114,7 @@ func (r *route) attributes() []attribute.KeyValue {
 
 // outcome returns the series of the decision that the event tells of.
 func (r *route) outcome(e *gate.Event) *series {
-	i := int(e.Decision-gate.Accepted)&3<<4 | int(e.Reason)&7<<1
+	i := int(e.Decision-gate.Accepted)&3<<5 | int(e.Reason)&15<<1
 	if e.DryRun {
 		i |= 1
 	}

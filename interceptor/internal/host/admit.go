@@ -74,6 +74,14 @@ func (h *Host) Context(ctx context.Context, lease gate.Lease, call *gate.Call) c
 	return gate.NewContext(ctx, lease, h.admitter, call)
 }
 
+// CutOff notes, at the gate and on the span, that the host ends the call of the lease
+// early because of its client. ctx is the one that the call was acquired with.
+func (h *Host) CutOff(ctx context.Context, lease gate.Lease, reason gate.Reason) {
+	if lease.CutOff(reason) && h.recorder != nil {
+		h.recorder.AnnotateCutOff(ctx, reason)
+	}
+}
+
 // RefuseEarly refuses a call if the Admitter is a [gate.EarlyRefuser] and Acquire
 // would refuse the call without a wait.
 func (h *Host) RefuseEarly(ctx context.Context, call *gate.Call) error {
