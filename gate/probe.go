@@ -2,7 +2,7 @@ package gate
 
 // HTTPProbes lists the paths at which a server is commonly asked over HTTP whether it is
 // alive and ready. Hosts of plain HTTP let GET and HEAD requests of these paths pass,
-// unless a rule of a policy has the path as its pattern and gates. Calls of RPCs with
+// unless a rule of a policy has the path as its pattern: then that decides. RPCs with
 // such a name do not pass.
 func HTTPProbes() []string { return []string{"/health", "/healthz", "/livez", "/readyz"} }
 

@@ -16,6 +16,9 @@
 // grpc.Server, and so the gate. Use RegisterXHandlerClient or RegisterXHandler with a
 // connection to the server. [InProcess] makes such a connection to a server in the
 // same process, without a port.
+//
+// The endpoints of [runtime.WithHealthzEndpoint] and [runtime.WithHealthEndpointAt] pass
+// a full gate: they call the gRPC health service, which is exempt.
 package gatewaygate
 
 import (

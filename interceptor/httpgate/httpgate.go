@@ -59,7 +59,8 @@ const pkg = "httpgate"
 // handler can release the lease that it finds with [gate.LeaseFromContext]. Or its
 // route has the [gate.StreamMode] HoldOpening: then the lease is released when the
 // first bytes of the body were written, or could not be written, or the connection was
-// hijacked. Or the route is exempt. HoldMessage means HoldStream here. When the handler has returned, a
+// hijacked. Or the route has a gate of its own, which bounds how many of them are open,
+// or is exempt. HoldMessage means HoldStream here. When the handler has returned, a
 // connection that is still in use holds no lease.
 //
 // Probes and preflights pass; see above. HEAD gets the answer of GET without the body.
