@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"net/http"
 	"time"
@@ -58,7 +57,7 @@ func (o *Ops) grace() interceptor.ShutdownOption {
 }
 
 // mount adds the operators' pages to those of a mux.
-func (o *Ops) mount(mux *http.ServeMux, health http.Handler, gates []*gate.Gate) {
+func (o *Ops) mount(mux *http.ServeMux, gates []*gate.Gate) {
 	if o == nil {
 		return
 	}
@@ -67,7 +66,7 @@ func (o *Ops) mount(mux *http.ServeMux, health http.Handler, gates []*gate.Gate)
 		opts = append(opts, gatedebug.WithControl(o.ControlHosts...))
 	}
 	mux.Handle("/debug/gate/", gatedebug.Handler(gates, opts...))
-	mux.Handle("/healthz", health)
+	mux.Handle("/healthz", gatedebug.Health(gates...))
 	mux.Handle("/metrics", o.Metrics)
 }
 
@@ -77,29 +76,3 @@ func traceID(ctx context.Context) string {
 	}
 	return ""
 }
-
-// degraded asks the handler of /healthz, so that all health services give the same answer.
-func degraded(health http.Handler) bool {
-	var answer answerBuffer
-	r, err := http.NewRequest(http.MethodGet, "/healthz", nil)
-	if err != nil { // impossible with these arguments
-		panic(err)
-	}
-	health.ServeHTTP(&answer, r)
-	return bytes.HasPrefix(answer.Bytes(), []byte(`{"status":"`+gatedebug.StatusDegraded+`"`))
-}
-
-// answerBuffer is a response that is kept in memory.
-type answerBuffer struct {
-	bytes.Buffer
-	header http.Header
-}
-
-func (a *answerBuffer) Header() http.Header {
-	if a.header == nil {
-		a.header = http.Header{}
-	}
-	return a.header
-}
-
-func (*answerBuffer) WriteHeader(int) {}

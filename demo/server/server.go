@@ -12,9 +12,9 @@ import (
 	"google.golang.org/grpc/health"
 
 	"github.com/rpcgate/rpcgate/demo/store"
-	"github.com/rpcgate/rpcgate/gate/gatedebug"
 	"github.com/rpcgate/rpcgate/interceptor"
 	"github.com/rpcgate/rpcgate/interceptor/connectgate"
+	"github.com/rpcgate/rpcgate/interceptor/grpcgate/grpchealth"
 	"github.com/rpcgate/rpcgate/interceptor/httpgate"
 )
 
@@ -25,7 +25,6 @@ const Pool = 20
 // Server is the demo's server.
 type Server struct {
 	gates  *Gates
-	health http.Handler // of the gates
 	probed *health.Server
 	grpc   *grpc.Server
 	http   *http.Server
@@ -41,8 +40,7 @@ func New(st *store.Store, gates *Gates, observe Observer, ops *Ops) *Server {
 		observe = func(string) func() { return func() {} }
 	}
 	s := &shop{store: st, observe: observe, now: time.Now}
-	probed, healthz := health.NewServer(), gatedebug.Health(gates.all()...)
-	byConnect := newConnectHealth(healthz)
+	probed, byConnect := health.NewServer(), newConnectHealth(gates.all())
 	g := newGRPCServer(s, probed, append(ops.grpcOptions(), gates.grpcOptions()...)...)
 	c := newConnectHandler(s, byConnect, append(ops.connectOptions(), gates.connectOptions()...)...)
 	c.Handle(restGRPCPath, newRESTHandlerGRPC(restGRPCPath, g))
@@ -59,10 +57,9 @@ func New(st *store.Store, gates *Gates, observe Observer, ops *Ops) *Server {
 		interceptor.WithNotReady(probed.Shutdown), interceptor.WithNotReady(byConnect.shutdown), ops.grace())
 	mux.Handle("/", withCORS(c))
 	mux.Handle("/readyz", stop.Ready())
-	ops.mount(mux, healthz, gates.all())
+	ops.mount(mux, gates.all())
 	return &Server{
 		gates:  gates,
-		health: healthz,
 		probed: probed,
 		grpc:   g,
 		http:   web,
@@ -119,7 +116,7 @@ func endable(ended context.Context, next http.Handler) http.Handler {
 
 // Serve accepts connections on l until Shutdown, then returns nil.
 func (s *Server) Serve(l net.Listener) error {
-	go grpcHealth(s.ended, s.probed, s.health)
+	go grpchealth.Report(s.ended, s.probed, HealthOfGates, s.gates.all()...)
 	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
