@@ -17,9 +17,10 @@
 // A gate with a page reads the clock for every call, to know the ages of its
 // leases. The page keeps the last rejections, and for each minute of the last hour
 // the numbers of calls that were rejected, abandoned or had to wait. One sampler
-// serves all viewers and runs only while there are any. Calls that are admitted at
-// once are counted by route, but only at a gate that a viewer has open. The memory
-// is bounded.
+// serves all viewers. It runs while there are any, and while a gate rejects calls or
+// lets them wait for long: whoever opens the page in the middle of an incident sees how
+// it began. It needs no goroutine, only a timer. Calls that are admitted at once are
+// counted by route, but only at a gate that a viewer has open. The memory is bounded.
 //
 // # Bubbles of testing/synctest
 //

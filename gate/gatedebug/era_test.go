@@ -20,7 +20,7 @@ func TestAPageServesBubblesAndTheRealClock(t *testing.T) {
 		began := time.Now()
 		type seen struct {
 			State      string
-			Since      *time.Time
+			Since      time.Time
 			Rejections []rejection `json:"last_rejections"`
 			Minutes    []minute    `json:"last_hour"`
 		}
@@ -28,7 +28,7 @@ func TestAPageServesBubblesAndTheRealClock(t *testing.T) {
 			type state struct{ Gates []seen }
 			return decode[state](t, request(p, "GET", "/state.json", "").Body.Bytes()).Gates[0]
 		}
-		if s := look(); s.State != stateOK || s.Since != nil || len(s.Rejections)+len(s.Minutes) != 0 {
+		if s := look(); s.State != stateOK || !s.Since.IsZero() || len(s.Rejections)+len(s.Minutes) != 0 {
 			t.Errorf("at first: state %s since %v, rejections %v, minutes %v", s.State, s.Since, s.Rejections, s.Minutes)
 		}
 		lease := hold(t, db, gate.Call{})

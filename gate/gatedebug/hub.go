@@ -1,9 +1,8 @@
 package gatedebug
 
 import (
-	"errors"
-	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rpcgate/rpcgate/gate/internal/era"
@@ -12,28 +11,33 @@ import (
 const (
 	// window is how much of the past the charts show.
 	window = 5 * time.Minute
-	// grace is how long the sampler goes on after the last viewer has left.
-	// When the page is loaded again or opens another gate, its charts have no
-	// gap.
+	// grace is how long the sampler goes on after the last viewer has left and all
+	// gates are calm. When the page is loaded again or opens another gate, its
+	// charts have no gap.
 	grace = 3 * time.Second
 	// linger is how long the samples are kept after that.
-	linger = time.Minute
+	linger = window
 	// maxSamples bounds the samples of all gates together.
 	maxSamples = 60_000
 )
 
-var errElsewhere = errors.New("the page is open in another bubble of testing/synctest, or outside of it")
-
-// hub samples the gates while there are viewers, and sends them the samples.
+// hub samples the gates while there are viewers or a gate is in trouble, and sends
+// the samples to the viewers.
 type hub struct {
 	watches []*watch
 	config  config
 	byName  map[string]*watch
 
+	// sampling is one more than the era in which the sampler runs, or 0 if it does
+	// not run. It is written with the lock.
+	sampling atomic.Uint64
+
 	mu      sync.Mutex // guards what follows
 	viewers map[*viewer]struct{}
+	leaving int         // viewers that gave way and have not left yet
+	joined  uint64      // viewers so far
 	era     era.Era     // of the viewers, the timer and the samples
-	left    time.Time   // when the last viewer left
+	busy    time.Time   // when there was last a viewer or trouble
 	timer   *time.Timer // fires for the next sample; nil while the sampler is off
 	runs    int         // of the sampler, so far
 	last    time.Time   // of the last sample; zero before the first of this run
@@ -54,88 +58,27 @@ type sampled struct {
 	seq     uint64     // of the last rejection that was sent
 }
 
-// viewer is one stream of events.
-type viewer struct {
-	watch    *watch // of the open gate; nil if there are no gates
-	messages chan []byte
-	slow     chan struct{} // closed when the viewer does not keep up
-	isSlow   bool
-}
-
-// send queues a message. If the queue is full, it gives the viewer up.
-func (v *viewer) send(message []byte) {
-	if v.isSlow {
+// alarm starts the sampler when a gate gets into trouble. A viewer that comes in the
+// middle of it sees how it began.
+func (h *hub) alarm(now era.Era) {
+	if now == era.Unknown || h.sampling.Load() == uint64(now)+1 {
 		return
 	}
-	select {
-	case v.messages <- message:
-	default:
-		v.isSlow = true
-		close(v.slow)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.viewers) == 0 || h.era.Same(now) {
+		h.runLocked(now)
 	}
 }
 
-// join adds a viewer of the named gate or, if there is no such gate, of the one
-// under most pressure. The first viewer starts the sampler.
-func (h *hub) join(name string) (*viewer, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	now := era.Of(time.Now())
-	if err := h.refuseLocked(now); err != nil {
-		return nil, err
-	}
+// runLocked starts the sampler in an era unless it runs there. The samples of another
+// one are forgotten.
+func (h *hub) runLocked(now era.Era) {
 	if !h.era.Same(now) {
 		h.era, h.timer, h.gates = now, nil, nil
 	}
 	if h.timer == nil {
 		h.startLocked()
-	}
-	v := &viewer{messages: make(chan []byte, 8), slow: make(chan struct{})}
-	h.viewers[v] = struct{}{}
-	v.send(h.helloMessageLocked())
-	if v.watch = h.byName[name]; v.watch == nil {
-		v.watch = h.mostPressedLocked()
-	}
-	if v.watch != nil {
-		v.watch.open.Add(1)
-		v.send(h.closeUpMessageLocked(v.watch, h.last, true))
-	}
-	return v, nil
-}
-
-// refuseLocked returns an error if no viewer may join now. A viewer of another era
-// cannot be served by the same timer.
-func (h *hub) refuseLocked(now era.Era) error {
-	switch {
-	case len(h.viewers) >= h.config.maxViewers:
-		return fmt.Errorf("too many viewers: at most %d may have this page open", h.config.maxViewers)
-	case len(h.viewers) > 0 && !h.era.Same(now):
-		return errElsewhere
-	default:
-		return nil
-	}
-}
-
-// leave removes a viewer. Without viewers the sampler stops after grace.
-func (h *hub) leave(v *viewer) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.viewers, v)
-	if v.watch != nil && v.watch.open.Add(-1) == 0 {
-		v.watch.mu.Lock()
-		v.watch.routes = routes{}
-		v.watch.mu.Unlock()
-		h.gates[v.watch.index].routes = nil
-	}
-	h.left = time.Now()
-}
-
-// giveUp drops the samples, unless the sampler has run again since the given run.
-func (h *hub) giveUp(run int) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if run == h.runs {
-		h.gates = nil
 	}
 }
 
@@ -150,9 +93,11 @@ func (h *hub) startLocked() {
 		h.gates[i].pace = pace{}
 	}
 	h.sampleLocked()
+	h.busy = h.last
 	h.runs++
 	run := h.runs
 	h.timer = time.AfterFunc(h.config.interval, func() { h.tick(run) })
+	h.sampling.Store(uint64(h.era) + 1)
 }
 
 // tick samples the gates and sends the samples to the viewers. A timer of an earlier
@@ -163,25 +108,49 @@ func (h *hub) tick(run int) {
 	if run != h.runs {
 		return
 	}
-	if len(h.viewers) == 0 && time.Since(h.left) >= grace {
-		h.timer = nil
+	if h.stopLocked() {
 		time.AfterFunc(linger, func() { h.giveUp(run) })
 		return
 	}
 	h.sampleLocked()
-	message := h.tickMessageLocked()
-	closeUps := make(map[*watch][]byte)
-	for v := range h.viewers {
-		v.send(message)
-		if v.watch == nil {
-			continue
-		}
-		if closeUps[v.watch] == nil {
-			closeUps[v.watch] = h.closeUpMessageLocked(v.watch, h.last, false)
-		}
-		v.send(closeUps[v.watch])
+	if len(h.viewers) > 0 {
+		h.sendLocked()
 	}
 	h.timer.Reset(h.config.interval)
+}
+
+// stopLocked stops the sampler if nobody has needed it for a while, and reports
+// whether it did. Trouble that is not seen here sounds the alarm.
+func (h *hub) stopLocked() bool {
+	running := h.sampling.Swap(0)
+	now := time.Now()
+	if len(h.viewers) > 0 || h.troubledLocked(now) {
+		h.busy = now
+	}
+	if now.Sub(h.busy) >= grace {
+		h.timer = nil
+		return true
+	}
+	h.sampling.Store(running)
+	return false
+}
+
+func (h *hub) troubledLocked(now time.Time) bool {
+	for _, w := range h.watches {
+		if w.inTrouble(h.era, now) {
+			return true
+		}
+	}
+	return false
+}
+
+// giveUp drops the samples, unless the sampler has run again since the given run.
+func (h *hub) giveUp(run int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if run == h.runs {
+		h.gates = nil
+	}
 }
 
 // sampleLocked takes a sample of all gates.

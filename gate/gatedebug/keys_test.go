@@ -33,7 +33,7 @@ func TestKeysAreShownAsHashesUnlessSwitchedOn(t *testing.T) {
 				if !test.raw {
 					want = db.Snapshot().Holders[0].KeyHash()
 				}
-				v, err := p.hub.join("")
+				v, err := p.hub.join("", false)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -52,6 +52,11 @@ func (h *hub) helloMessageLocked() []byte {
 	return frame("hello", mustMarshal(m))
 }
 
+// fullMessage makes the last message to a viewer for which there is no room.
+func (h *hub) fullMessage() []byte {
+	return frame("full", mustMarshal(map[string]int{"max_viewers": h.config.maxViewers}))
+}
+
 // tickMessageLocked makes the message with the rows that have changed: first those
 // of gates in trouble, then the others, which take turns.
 func (h *hub) tickMessageLocked() []byte {

@@ -104,8 +104,9 @@ func WithControl(hosts ...string) Option {
 	})
 }
 
-// WithMaxViewers sets how many viewers may have the page open at once. The
-// default is 16. The next one is answered with 503. n must be above 0.
+// WithMaxViewers sets how many viewers get live events at once. The default is 16. For
+// the next one, the viewer who came first gives way: its page is then updated only every
+// 10 seconds, until there is room again or somebody uses it. n must be above 0.
 func WithMaxViewers(n int) Option {
 	return optionFunc(func(c *config) error {
 		if n <= 0 {
@@ -116,8 +117,8 @@ func WithMaxViewers(n int) Option {
 	})
 }
 
-// WithInterval sets how often the gates are sampled while there are viewers. The
-// default is a second. d must be at least 100 ms.
+// WithInterval sets how often the gates are sampled while there are viewers or a gate
+// is in trouble. The default is a second. d must be at least 100 ms.
 func WithInterval(d time.Duration) Option {
 	return optionFunc(func(c *config) error {
 		if d < 100*time.Millisecond {

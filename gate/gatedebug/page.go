@@ -62,8 +62,10 @@ func newPage(gates []*gate.Gate, opts ...Option) *page {
 		config: c, byName: make(map[string]*watch, len(gates)), viewers: make(map[*viewer]struct{}),
 	}}
 	keep := min(max(maxRejections/max(len(gates), 1), minRejections), maxRejectionsEach)
+	p.hub.mu.Lock() // the gates may be in trouble already
+	defer p.hub.mu.Unlock()
 	for i, g := range gates {
-		w := attach(g, i, keep, c)
+		w := attach(g, i, keep, c, p.hub.alarm)
 		p.hub.watches = append(p.hub.watches, w)
 		p.hub.byName[g.Name()] = w
 	}

@@ -11,17 +11,18 @@ import (
 // row is a gate in the list of gates. Rows are comparable.
 type row struct {
 	numbers
-	maxWaiting int
-	state      string
-	pressure   float64
-	since      int64 // when the trouble began, in Unix milliseconds, or 0
-	dryRun     bool
+	maxWaiting   int
+	state        string
+	pressure     float64
+	since        int64 // when the trouble began, in Unix milliseconds, or 0
+	lastRejected int64 // in Unix milliseconds, or 0
+	dryRun       bool
 }
 
 // rowColumns returns the names of what row.append writes.
 func rowColumns() []string {
 	columns := append([]string{"gate"}, numberColumns()...)
-	return append(columns, "max_waiting", "state", "pressure", "since", "dry_run")
+	return append(columns, "max_waiting", "state", "pressure", "since", "last_rejected", "dry_run")
 }
 
 // append writes the row of the gate with the given index as a JSON array.
@@ -38,6 +39,8 @@ func (r *row) append(b []byte, index int) []byte {
 	b = appendNumber(b, r.pressure)
 	b = append(b, ',')
 	b = strconv.AppendInt(b, r.since, 10)
+	b = append(b, ',')
+	b = strconv.AppendInt(b, r.lastRejected, 10)
 	b = append(b, ',')
 	b = strconv.AppendBool(b, r.dryRun)
 	return append(b, ']')
@@ -81,14 +84,20 @@ func (g *sampled) renew(w *watch, s *gate.Snapshot, now time.Time, elapsed time.
 	st := w.status(now, s, g.pace)
 	r.state = st.State
 	r.pressure = math.Round(st.Pressure*100) / 100 // noise is no change
-	if !st.Since.IsZero() {
-		r.since = st.Since.UnixMilli()
-	}
+	r.since, r.lastRejected = milli(st.Since), milli(st.LastRejected)
 	if r != g.row {
 		g.changed = true
 		g.urgent = g.urgent || r.pressure >= 1 || g.row.pressure >= 1
 		g.row = r
 	}
+}
+
+// milli returns t in Unix milliseconds, or 0 if it is zero.
+func milli(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
 }
 
 func perSecond(n uint64, elapsed time.Duration) float64 {

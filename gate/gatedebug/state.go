@@ -29,7 +29,8 @@ type gateState struct {
 	State    string  `json:"state"`
 	Pressure float64 `json:"pressure"`
 	// Since is when the gate's trouble began.
-	Since        *time.Time    `json:"since,omitempty"`
+	Since        time.Time     `json:"since,omitzero"`
+	LastRejected time.Time     `json:"last_rejected,omitzero"`
 	HoldersTotal int           `json:"holders_total"`
 	Holders      []shownHolder `json:"holders"` // at most the requested number, instead of the Snapshot's
 	Waiters      []shownWaiter `json:"waiters"` // at most as many as Holders
@@ -148,10 +149,7 @@ func (q stateQuery) write(w io.Writer) error {
 func (w *watch) state(now time.Time, holders int) gateState {
 	s := gateState{Snapshot: w.gate.Snapshot()}
 	st := w.status(now, &s.Snapshot, pace{})
-	s.State, s.Pressure = st.State, st.Pressure
-	if !st.Since.IsZero() {
-		s.Since = &st.Since
-	}
+	s.State, s.Pressure, s.Since, s.LastRejected = st.State, st.Pressure, st.Since, st.LastRejected
 	all, waiters := s.Snapshot.Holders, w.gate.Waiters()
 	s.HoldersTotal = len(all)
 	s.Holders = make([]shownHolder, min(len(all), holders))

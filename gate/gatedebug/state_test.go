@@ -31,7 +31,7 @@ func TestStateSaysAllThatThePageDoes(t *testing.T) {
 			"name":"orders-db","limit":1,"in_flight":1,"waiting":1,"waiting_by":{"normal":1},"max_waiting":1,"max_wait_ns":100000000,
 			"draining":false,"dry_run":false,"keys":0,"observer_panics":0,
 			"totals":{"accepted":1,"rejected_busy":1,"rejected_timeout":0,"abandoned":0,"by_reason":{"queue_full":1}},
-			"state":"refusing","pressure":2,"since":"2000-01-01T00:00:41.01Z",
+			"state":"refusing","pressure":2,"since":"2000-01-01T00:00:41.01Z","last_rejected":"2000-01-01T00:00:41.01Z",
 			"holders_total":1,"holders":[{"route":"/report","request_id":"r1","remote_ip":"10.0.0.1","key":"b78186d304ea9c2bebf741602542df51","priority":"normal","cost":1,"age_ns":41010000000}],
 			"waiters":[{"route":"/list","request_id":"r2","remote_ip":"","priority":"normal","cost":1,"waited_ns":10000000}],
 			"last_rejections":[{"seq":1,"t":946684841010,"decision":"rejected_busy","reason":"queue_full","route":"/create","request_id":"r3",
@@ -147,7 +147,7 @@ func TestStringsOfClientsAreHarmless(t *testing.T) {
 		long := strings.Repeat("<", 100_000)
 		hold(t, db, gate.Call{Route: evil, RequestID: evil, RemoteIP: evil, Key: evil + long})
 		refuse(t, db, gate.Call{Route: evil, RequestID: evil + long, RemoteIP: evil, Key: evil})
-		v, err := p.hub.join("")
+		v, err := p.hub.join("", false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,12 +12,15 @@ import (
 const (
 	// writeTimeout is how long a viewer may take to read a message.
 	writeTimeout = 10 * time.Second
-	// retryTooMany is when a viewer should try again if there are too many, in
+	// retryTooMany is when a viewer should try again that cannot join, in
 	// seconds.
 	retryTooMany = 10
 )
 
-// serveEvents streams events until the viewer leaves or the server shuts down.
+// serveEvents streams events until the viewer leaves, gives way to a later one, or the
+// server shuts down. The query may name the gate to open, with gate=…. With if=room, a
+// viewer for which there is no room gets the first messages only, and nobody gives way
+// to it.
 func (p *page) serveEvents(w http.ResponseWriter, r *http.Request) {
 	var err error
 	if r.Method == http.MethodHead {
@@ -35,7 +38,8 @@ func (p *page) serveEvents(w http.ResponseWriter, r *http.Request) {
 // stream adds a viewer and sends it the events. If it returns an error, it has written
 // nothing.
 func (p *page) stream(w http.ResponseWriter, r *http.Request) error {
-	v, err := p.hub.join(r.URL.Query().Get("gate"))
+	query := r.URL.Query()
+	v, err := p.hub.join(query.Get("gate"), query.Get("if") == "room")
 	if err != nil {
 		return err
 	}
@@ -58,10 +62,12 @@ func (p *page) stream(w http.ResponseWriter, r *http.Request) error {
 		if err := c.Flush(); err != nil {
 			return nil
 		}
+		var ok bool
 		select {
-		case message = <-v.messages:
-		case <-v.slow:
-			return nil
+		case message, ok = <-v.messages:
+			if !ok {
+				return nil
+			}
 		case <-down:
 			return nil
 		case <-r.Context().Done():

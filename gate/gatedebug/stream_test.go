@@ -188,23 +188,3 @@ func TestOpenPageDoesNotDelayShutdown(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 	})
 }
-
-func TestViewerTooManyIsTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newPage([]*gate.Gate{mustGate(t, "db", 1)}, WithMaxViewers(1))
-		v := join(t, p, "db")
-		for _, method := range []string{"GET", "HEAD"} {
-			w := request(p, method, "/events", "")
-			if w.Code != 503 || w.Header().Get("Retry-After") != "10" {
-				t.Errorf("%s: %d %v", method, w.Code, w.Header())
-			}
-			if want := "too many viewers: at most 1 may have this page open\n"; w.Body.String() != want {
-				t.Errorf("want %q, got %q", want, w.Body)
-			}
-		}
-		p.hub.leave(v)
-		if w := request(p, "HEAD", "/events", ""); w.Code != 200 {
-			t.Errorf("there is room again: %d", w.Code)
-		}
-	})
-}

@@ -9,44 +9,65 @@ import (
 )
 
 const (
-	// recently is how long a gate counts as refusing after a rejection.
+	// recently is how long a gate counts as refusing after a rejection, and as
+	// waiting after a long wait.
 	recently = 5 * time.Second
-	// calmAfter is how long no call must be rejected or wait for long until the
-	// trouble is over.
+	// calmAfter is how long nothing must happen for the next time to be a new
+	// beginning.
 	calmAfter = 10 * time.Second
 	// longWait divides the gate's maximum wait: a wait above that is long.
 	// Shorter ones are what a queue is for.
 	longWait = 4
 )
 
-// trouble is a time in which calls were rejected or waited for long.
+// spell is a time in which something happened again and again.
+type spell struct {
+	since, last time.Time
+}
+
+func (s *spell) add(since, now time.Time) {
+	if !s.within(calmAfter, now) {
+		s.since = since
+	}
+	s.last = now
+}
+
+// within reports whether the last time was not longer ago than d.
+func (s *spell) within(d time.Duration, now time.Time) bool {
+	return !s.last.IsZero() && now.Sub(s.last) <= d
+}
+
+// trouble is when calls waited for long and when calls were rejected.
 type trouble struct {
-	long                       time.Duration // the shortest wait that is long
-	since, last, lastRejection time.Time
+	long               time.Duration // the shortest wait that is long
+	waiting, rejecting spell
 }
 
-func (t *trouble) add(now time.Time, e *gate.Event) {
-	if !e.Decision.Rejected() && e.Waited < t.long {
-		return
+// add notes a decision and reports whether it was trouble.
+func (t *trouble) add(now time.Time, e *gate.Event) bool {
+	long := e.Waited >= t.long
+	if long {
+		t.waiting.add(now.Add(-e.Waited), now)
 	}
-	if t.last.IsZero() || now.Sub(t.last) > calmAfter {
-		t.since = now.Add(-e.Waited)
-	}
-	t.last = now
 	if e.Decision.Rejected() {
-		t.lastRejection = now
+		t.rejecting.add(now, now)
 	}
+	return long || e.Decision.Rejected()
 }
 
-func (t *trouble) refusing(now time.Time) bool {
-	return !t.lastRejection.IsZero() && now.Sub(t.lastRejection) <= recently
+// within reports whether there was trouble in the last d.
+func (t *trouble) within(d time.Duration, now time.Time) bool {
+	return t.waiting.within(d, now) || t.rejecting.within(d, now)
 }
 
 // status sums up a gate for people.
 type status struct {
 	State string // one of the states below
-	// Since is when the gate's trouble began, or zero.
+	// Since is when the gate began to refuse calls or to let them wait for long, as
+	// State says, or zero.
 	Since time.Time
+	// LastRejected is when a call was last rejected, or zero.
+	LastRejected time.Time
 	// Pressure orders gates, the bottleneck first. Below 1 there is no trouble,
 	// from 1 on calls wait for long, from 2 on calls are rejected. In a dry run
 	// it is half of that.
@@ -58,7 +79,7 @@ type status struct {
 const (
 	stateOK       = "ok"
 	stateFull     = "full"     // the gate is at its limit
-	stateWaiting  = "waiting"  // calls wait for long, or did in the last calmAfter
+	stateWaiting  = "waiting"  // calls waited for long recently
 	stateRefusing = "refusing" // a call was rejected recently
 	stateDraining = "draining" // the gate admits no more calls
 )
@@ -92,11 +113,7 @@ func (w *watch) status(now time.Time, s *gate.Snapshot, p pace) status {
 	w.enterLocked(era.Of(now))
 	t := w.trouble
 	w.mu.Unlock()
-	var st status
-	hard := !t.last.IsZero() && now.Sub(t.last) <= calmAfter
-	if hard {
-		st.Since = t.since
-	}
+	st := status{LastRejected: t.rejecting.last}
 	queued := 0.0 // how full the queue is
 	if s.Waiting > 0 {
 		queued = min(float64(s.Waiting)/float64(max(s.MaxWaiting, 1)), 1)
@@ -104,10 +121,10 @@ func (w *watch) status(now time.Time, s *gate.Snapshot, p pace) status {
 	switch {
 	case s.Draining:
 		st.State = stateDraining
-	case t.refusing(now):
-		st.State, st.Pressure = stateRefusing, 2+p.severity()
-	case hard:
-		st.State, st.Pressure = stateWaiting, 1+queued*0.99
+	case t.rejecting.within(recently, now):
+		st.State, st.Since, st.Pressure = stateRefusing, t.rejecting.since, 2+p.severity()
+	case t.waiting.within(recently, now):
+		st.State, st.Since, st.Pressure = stateWaiting, t.waiting.since, 1+queued*0.99
 	case s.InFlight >= s.Limit || s.Waiting > 0:
 		st.State, st.Pressure = stateFull, 0.99
 	default:

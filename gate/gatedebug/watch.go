@@ -16,7 +16,8 @@ type watch struct {
 	gate   *gate.Gate
 	index  int // on the page
 	config config
-	open   atomic.Int32 // viewers that have the gate open
+	alarm  func(era.Era) // called for each decision that is trouble
+	open   atomic.Int32  // viewers that have the gate open
 
 	mu         sync.Mutex // guards what follows
 	era        era.Era    // of all the times
@@ -39,8 +40,8 @@ func (w *waits) add(d time.Duration) {
 
 // attach adds a new watch to the gate's observers. keep is how many rejections the
 // watch keeps.
-func attach(g *gate.Gate, index, keep int, c config) *watch {
-	w := &watch{gate: g, index: index, config: c, rejections: rejections{keep: keep}}
+func attach(g *gate.Gate, index, keep int, c config, alarm func(era.Era)) *watch {
+	w := &watch{gate: g, index: index, config: c, alarm: alarm, rejections: rejections{keep: keep}}
 	w.trouble.long = max(g.Snapshot().MaxWait/longWait, 1) // Snapshot also makes the gate read the clock from now on
 	g.Observe(w)
 	return w
@@ -65,24 +66,29 @@ func (w *watch) OnEvent(ctx context.Context, e gate.Event) {
 		return
 	}
 	var now time.Time
+	var in era.Era
 	if hard {
 		now = time.Now()
+		in = era.Of(now)
 	}
 	w.mu.Lock()
 	if open {
 		w.routes.add(&e)
 	}
-	keep := false
+	keep, trouble := false, false
 	if hard {
-		w.enterLocked(era.Of(now))
+		w.enterLocked(in)
 		w.hour.add(now, &e)
-		w.trouble.add(now, &e)
+		trouble = w.trouble.add(now, &e)
 		if e.Decision != gate.Abandoned {
 			w.waits.add(e.Waited)
 		}
 		keep = e.Decision.Rejected() && w.rejections.wants(now)
 	}
 	w.mu.Unlock()
+	if trouble {
+		w.alarm(in)
+	}
 	if keep {
 		w.keep(ctx, &e, now)
 	}
@@ -97,6 +103,13 @@ func (w *watch) enterLocked(now era.Era) {
 	w.era = now
 	w.trouble = trouble{long: w.trouble.long}
 	w.hour, w.rejections = hour{}, rejections{keep: w.rejections.keep}
+}
+
+// inTrouble reports whether the gate was in trouble in an era until a while ago.
+func (w *watch) inTrouble(in era.Era, now time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.era == in && w.trouble.within(calmAfter, now)
 }
 
 // keep adds a rejection to those that are kept. It calls the user's function for

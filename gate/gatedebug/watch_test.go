@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/gate/internal/era"
 )
 
 // rushing is a gate whose calls are made up.
@@ -17,7 +18,7 @@ type rushing struct {
 }
 
 func newRushing(t *testing.T, opts ...gate.Option) rushing {
-	return rushing{t, attach(mustGate(t, "db", 2, opts...), 0, 5, config{})}
+	return rushing{t, attach(mustGate(t, "db", 2, opts...), 0, 5, config{}, func(era.Era) {})}
 }
 
 func (r rushing) decide(d gate.Decision, waited time.Duration) {
@@ -51,17 +52,46 @@ func TestTroubleHasABeginningAndAnEnd(t *testing.T) {
 		r.expect(stateOK, none)
 		r.decide(gate.Accepted, 25*time.Millisecond)
 		r.expect(stateWaiting, time.Minute-25*time.Millisecond)
-		time.Sleep(9 * time.Second)
+		time.Sleep(recently + time.Millisecond)
+		r.expect(stateOK, none)
+		time.Sleep(calmAfter - recently - time.Millisecond)
+		r.decide(gate.Accepted, 50*time.Millisecond) // soon enough to be the same trouble
+		r.expect(stateWaiting, time.Minute-25*time.Millisecond)
 		r.decide(gate.RejectedTimeout, 100*time.Millisecond)
-		r.expect(stateRefusing, time.Minute-25*time.Millisecond)
+		r.expect(stateRefusing, 70*time.Second) // not since calls wait
 		time.Sleep(recently)
-		r.expect(stateRefusing, time.Minute-25*time.Millisecond)
+		r.expect(stateRefusing, 70*time.Second)
+		r.decide(gate.Accepted, 50*time.Millisecond)
 		time.Sleep(time.Millisecond)
 		r.expect(stateWaiting, time.Minute-25*time.Millisecond)
-		time.Sleep(calmAfter - recently)
+		time.Sleep(recently)
 		r.expect(stateOK, none)
+		time.Sleep(calmAfter - 2*recently)
 		r.decide(gate.RejectedBusy, 0)
-		r.expect(stateRefusing, 79*time.Second+time.Millisecond)
+		r.expect(stateRefusing, 80*time.Second+time.Millisecond)
+		s := r.w.gate.Overview()
+		if last := r.w.status(time.Now(), &s, pace{}).LastRejected; !last.Equal(time.Now()) {
+			t.Errorf("last rejected at %s, want now", last)
+		}
+		time.Sleep(time.Hour)
+		r.expect(stateOK, none)
+		if ago := time.Since(r.w.status(time.Now(), &s, pace{}).LastRejected); ago != time.Hour {
+			t.Errorf("last rejected %s ago, want an hour", ago)
+		}
+	})
+}
+
+// A gate that refuses without a queue is not said to let calls wait when it is calm again.
+func TestCalmAgainAfterTheLastRefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRushing(t)
+		for range 20 {
+			r.decide(gate.RejectedBusy, 0)
+			time.Sleep(time.Second)
+			r.expect(stateRefusing, 0)
+		}
+		time.Sleep(recently)
+		r.expect(stateOK, -1)
 	})
 }
 
@@ -152,7 +182,7 @@ func TestLeaseHeldTooLongIsNoDecision(t *testing.T) {
 			t.Fatalf("want one event of trouble, got %d", heard)
 		}
 		got := w.state(time.Now(), 10)
-		if got.State != stateOK || got.Since != nil || len(got.Minutes) != 0 || len(got.Rejections) != 0 {
+		if got.State != stateOK || !got.Since.IsZero() || len(got.Minutes) != 0 || len(got.Rejections) != 0 {
 			t.Errorf("state %s since %v, minutes %v, rejections %v", got.State, got.Since, got.Minutes, got.Rejections)
 		}
 		if len(got.Holders) != 1 || got.Holders[0].Age != time.Minute {
@@ -177,7 +207,7 @@ func TestRejectionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
 		db := mustGate(t, "db", 1, gate.WithMaxWait(0))
-		w := attach(db, 0, 5, config{traceID: func(context.Context) string { calls++; return fmt.Sprint("trace-", calls) }})
+		w := attach(db, 0, 5, config{traceID: func(context.Context) string { calls++; return fmt.Sprint("trace-", calls) }}, func(era.Era) {})
 		hold(t, db, gate.Call{})
 		for i := range 1000 {
 			refuse(t, db, gate.Call{RequestID: fmt.Sprint("r", i)})
@@ -218,7 +248,7 @@ func TestTraceIDThatPanicsHarmsNobody(t *testing.T) {
 }
 
 func TestRoutesAreBounded(t *testing.T) {
-	w := attach(mustGate(t, "db", 1), 0, 5, config{})
+	w := attach(mustGate(t, "db", 1), 0, 5, config{}, func(era.Era) {})
 	w.open.Add(1)
 	call := func(route string, unknown bool) {
 		w.OnEvent(context.Background(), gate.Event{

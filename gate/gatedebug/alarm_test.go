@@ -1,0 +1,153 @@
+package gatedebug
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/internal/eras"
+)
+
+// incident lets a gate refuse a call each second, half a second after a sample.
+func incident(t *testing.T, db *gate.Gate, d time.Duration) {
+	t.Helper()
+	lease := hold(t, db, gate.Call{})
+	refuse(t, db, gate.Call{})
+	time.Sleep(time.Second / 2)
+	for range d/time.Second - 1 {
+		refuse(t, db, gate.Call{})
+		time.Sleep(time.Second)
+	}
+	lease.Release()
+}
+
+func points(t *testing.T, v *viewer) [][]float64 {
+	t.Helper()
+	v.next(t, "hello")
+	return decode[closeUp2](t, v.next(t, "gate").data).History
+}
+
+func TestWhoComesInTheMiddleSeesTheBeginning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calm, db := mustGate(t, "calm", 1), mustGate(t, "db", 1)
+		p := newPage([]*gate.Gate{calm, db})
+		time.Sleep(time.Hour)
+		began := time.Now()
+		incident(t, db, 91*time.Second)
+		v := join(t, p, "db")
+		defer p.hub.leave(v)
+		seen := points(t, v)
+		if len(seen) < 90 || int64(seen[0][0]) != began.UnixMilli() {
+			t.Fatalf("%d samples, the first of %v, want 90 from %d on", len(seen), seen[0], began.UnixMilli())
+		}
+		if rejected := seen[45][7]; rejected != 1 {
+			t.Errorf("in the middle %v were refused per second, want 1", rejected)
+		}
+	})
+}
+
+// Trouble is what wakes the sampler: calls that are refused or wait for long.
+func TestOnlyTroubleStartsTheSampler(t *testing.T) {
+	for name, test := range map[string]struct {
+		decision gate.Decision
+		waited   time.Duration
+		want     bool
+	}{
+		"refused":           {gate.RejectedBusy, 0, true},
+		"a long wait":       {gate.Accepted, 50 * time.Millisecond, true},
+		"a short wait":      {gate.Accepted, 10 * time.Millisecond, false},
+		"left after little": {gate.Abandoned, 10 * time.Millisecond, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPage([]*gate.Gate{mustGate(t, "db", 1)}) // waits up to 100 ms
+			w := p.hub.watches[0]
+			rushing{t, w}.decide(test.decision, test.waited)
+			if _, runs, _ := p.hub.count(); runs != test.want {
+				t.Errorf("%s: the sampler runs: %v, want %v", name, runs, test.want)
+			}
+		})
+	}
+}
+
+func TestTheSamplerRestsWhenAllIsCalm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := mustGate(t, "db", 1)
+		p := newPage([]*gate.Gate{db})
+		incident(t, db, 20*time.Second)
+		time.Sleep(calmAfter + grace + time.Second)
+		synctest.Wait()
+		before, runs, kept := p.hub.count()
+		if runs || !kept {
+			t.Errorf("after the trouble: runs %v, samples kept %v, want them for some time", runs, kept)
+		}
+		time.Sleep(time.Hour)
+		if after, runs, kept := p.hub.count(); after != before || runs || kept {
+			t.Errorf("an hour later: %d more samples, runs %v, samples kept %v", after-before, runs, kept)
+		}
+		refuse(t, fullGate(t, db), gate.Call{})
+		if _, runs, _ := p.hub.count(); !runs {
+			t.Error("the next trouble does not wake the sampler")
+		}
+	})
+}
+
+// fullGate takes all of a gate with a limit of 1.
+func fullGate(t *testing.T, g *gate.Gate) *gate.Gate {
+	t.Helper()
+	hold(t, g, gate.Call{})
+	return g
+}
+
+// A bubble ends while the sampler's timer is set. The next one has a sampler of its own.
+func TestTheAlarmWorksInEachEra(t *testing.T) {
+	db := mustGate(t, "db", 1)
+	p := newPage([]*gate.Gate{db}, WithInterval(100*time.Millisecond))
+	eras.Each(t, func(t *testing.T) {
+		began := time.Now()
+		refuse(t, fullGate(t, db), gate.Call{})
+		if _, runs, _ := p.hub.count(); !runs {
+			t.Fatal("the sampler does not run")
+		}
+		v := join(t, p, "db")
+		if first := int64(points(t, v)[0][0]); first < began.UnixMilli() {
+			t.Errorf("the first sample is of %d, before %d", first, began.UnixMilli())
+		}
+		p.hub.leave(v)
+	})
+}
+
+func TestTheSamplerGoesOnInTheNextBubble(t *testing.T) {
+	db := mustGate(t, "db", 1)
+	p := newPage([]*gate.Gate{db})
+	for range 2 {
+		synctest.Test(t, func(t *testing.T) {
+			refuse(t, fullGate(t, db), gate.Call{})
+			before, _, _ := p.hub.count()
+			time.Sleep(3500 * time.Millisecond)
+			if after, _, _ := p.hub.count(); after != before+3 {
+				t.Errorf("%d samples in 3.5 s, want 3", after-before)
+			}
+		})
+	}
+}
+
+// The page may be made while its gates are in trouble.
+func TestAPageIsMadeInTheMiddleOfTrouble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := fullGate(t, mustGate(t, "db", 1, gate.WithMaxWait(0)))
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for range 1000 {
+				_, _ = db.TryAcquire(gate.Call{})
+			}
+		}()
+		p := newPage([]*gate.Gate{mustGate(t, "other", 1), db})
+		<-done
+		refuse(t, db, gate.Call{})
+		if n := len(p.hub.gates); n != 2 {
+			t.Errorf("%d gates are sampled, want 2", n)
+		}
+	})
+}
