@@ -1,9 +1,10 @@
 // Command soak proves that a gate loses nothing: it compares a gate with a model of it over millions of random steps in
-// virtual time, lets grants and cancellations race, and puts gates under stress.
+// virtual time, lets grants and cancellations race, and puts gates and whole servers under stress.
 //
-//	go run ./internal/soak                      # all three, with the defaults
+//	go run ./internal/soak                      # all four, with the defaults
 //	go run ./internal/soak -steps 1000000       # only what is named
 //	go run -race ./internal/soak -for 10m
+//	go run -race ./internal/soak -hosts 10m
 //
 // It exits with 1 if anything was lost, and with 2 if it was called wrongly.
 package main
@@ -18,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcgate/rpcgate/internal/soak/hosts"
 	"github.com/rpcgate/rpcgate/internal/soak/model"
 	"github.com/rpcgate/rpcgate/internal/soak/stress"
 )
@@ -25,6 +27,7 @@ import (
 type options struct {
 	steps, races int
 	stress       time.Duration
+	hosts        time.Duration
 	seed         uint64
 }
 
@@ -48,12 +51,13 @@ func parse(args []string, out io.Writer) (options, error) {
 	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
 	flags.SetOutput(out)
 	flags.Usage = func() {
-		fmt.Fprint(out, "usage: soak [flags]\n\nIf -steps, -races or -for is given, only what is named is run.\n\n")
+		fmt.Fprint(out, "usage: soak [flags]\n\nIf -steps, -races, -for or -hosts is given, only what is named is run.\n\n")
 		flags.PrintDefaults()
 	}
 	flags.IntVar(&o.steps, "steps", 10_000_000, "random `steps` to compare a gate with its model")
 	flags.IntVar(&o.races, "races", 1_000_000, "`races` between a grant and a cancellation")
 	flags.DurationVar(&o.stress, "for", time.Minute, "how `long` to put gates under stress, in real time")
+	flags.DurationVar(&o.hosts, "hosts", time.Minute, "how `long` to put servers of all hosts under stress, in real time")
 	flags.Uint64Var(&o.seed, "seed", 0, "`seed` of what is drawn at random; 0: a new one")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -65,7 +69,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	}
 	named := map[string]bool{}
 	flags.Visit(func(f *flag.Flag) { named[f.Name] = true })
-	if named["steps"] || named["races"] || named["for"] {
+	if named["steps"] || named["races"] || named["for"] || named["hosts"] {
 		if !named["steps"] {
 			o.steps = 0
 		}
@@ -74,6 +78,9 @@ func parse(args []string, out io.Writer) (options, error) {
 		}
 		if !named["for"] {
 			o.stress = 0
+		}
+		if !named["hosts"] {
+			o.hosts = 0
 		}
 	}
 	if o.seed == 0 {
@@ -92,6 +99,8 @@ func (o options) check(rest []string) error {
 		return fmt.Errorf("-races: want 0 or more, got %d", o.races)
 	case o.stress < 0:
 		return fmt.Errorf("-for: want 0 or more, got %s", o.stress)
+	case o.hosts < 0:
+		return fmt.Errorf("-hosts: want 0 or more, got %s", o.hosts)
 	}
 	return nil
 }
@@ -120,6 +129,11 @@ func (o options) run(t *testing.T) {
 			}
 		}
 		return sum, nil
+	})
+	o.part(t, o.hosts > 0, "hosts", func(*shout) (fmt.Stringer, error) {
+		return hosts.Run(t, hosts.Options{For: o.hosts, Seed: o.seed, Progress: func(host string, c hosts.Counts) {
+			fmt.Printf("hosts   %s: %s\n", host, c)
+		}})
 	})
 	if t.Failed() {
 		fmt.Println("soak: something was lost, see above")

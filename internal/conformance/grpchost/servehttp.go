@@ -3,6 +3,7 @@ package grpchost
 import (
 	"context"
 	"net"
+	"net/http"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -34,6 +35,9 @@ type httpClient struct {
 }
 
 func (c httpClient) Connections() int { return c.server.Connections() }
+
+// Over returns the server and an HTTP/2 client of it.
+func (c httpClient) Over() (*memhttp.Server, *http.Client) { return c.server, c.server.ClientHTTP2() }
 
 // DialHTTP returns a connection of grpc-go to an HTTP server without TLS.
 func DialHTTP(t testing.TB, server *memhttp.Server, opts ...grpc.DialOption) *grpc.ClientConn {

@@ -98,6 +98,9 @@ type client struct {
 
 func (c *client) Connections() int { return c.server.Connections() }
 
+// Over returns the server and an HTTP/2 client of it.
+func (c *client) Over() (*memhttp.Server, *http.Client) { return c.server, c.http }
+
 func (c *client) Probe(ctx context.Context, path string) error {
 	return conformance.Probe(ctx, c.http, c.server.URL+path)
 }
