@@ -24,6 +24,8 @@ func TestBadValuesAreAllToldAtOnce(t *testing.T) {
 		`httpgate: WithSize: want a function, got nil`,
 		`httpgate: WithUnknownSize: want a size above 0, got 0`,
 		`httpgate: WithUnknownSize: want a size above 0, got -1`,
+		`httpgate: WithMinRate: want a rate above 0, got 0`,
+		`httpgate: WithMinRate: want a grace of 0 or more, got -1ns`,
 		`httpgate: WithMeterProvider: want a provider, got nil`,
 		`httpgate: WithTracerProvider: want a provider, got nil`,
 	}, "\n")
@@ -45,6 +47,7 @@ func TestBadValuesAreAllToldAtOnce(t *testing.T) {
 		interceptor.WithSize(nil),
 		interceptor.WithUnknownSize(0),
 		interceptor.WithUnknownSize(-1),
+		interceptor.WithMinRate(0, -1),
 		interceptor.WithMeterProvider(nil),
 		interceptor.WithTracerProvider(nil),
 	)

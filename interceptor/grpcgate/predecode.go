@@ -29,10 +29,18 @@ import (
 //     interceptor.WithUnknownSize counts.
 //   - The span of otelgrpc's stats handler exists and is annotated, and clients get
 //     the pushback trailer, as with an interceptor.
-//   - The wait begins when the headers have arrived. The lease is held while the
-//     request is received, so a slow sender holds it for longer.
+//   - The wait begins when the headers have arrived, and the lease is held while the
+//     request is received. A client that takes too long for that is cut off with
+//     DeadlineExceeded; see interceptor.WithMinRate. Here only the complete message can
+//     be seen, so its size is taken to be what interceptor.WithUnknownSize says, by
+//     default 64 KiB: at 1 KiB per second after 5 s, each message has 69 s to arrive. If
+//     clients send much larger ones over slow networks, set that size or the rate.
 //   - While a call waits, the transport holds as much of its request as the client
-//     may send unasked: up to 64 KiB, the smallest window that grpc-go allows.
+//     may send unasked: 64 KiB with [BoundedWindows], up to 16 MiB without.
+//
+// The last two are so with grpc-go 1.84 or later. Earlier versions receive the request
+// before they call what BeforeDecode registers: then a slow sender holds no lease, but a
+// waiting call holds its whole request in memory, and only decoding is saved.
 //
 // Streams are gated as by [StreamServerInterceptor], after the interceptors.
 // BeforeDecode may be combined with [ServerOptions]: a call that holds the gates of
@@ -80,8 +88,12 @@ func (s *server) method(route string, next grpc.MethodHandler) grpc.MethodHandle
 	return func(
 		srv any, ctx context.Context, dec func(any) error, interceptor grpc.UnaryServerInterceptor,
 	) (any, error) {
-		return s.admit(ctx, route, nil, func(ctx context.Context, _ any) (any, error) {
-			return next(srv, ctx, dec, interceptor)
+		admitted, lease, err := s.acquire(ctx, route, nil)
+		if err != nil {
+			return nil, s.refuse(ctx, nil, err)
+		}
+		return s.serve(admitted, lease, nil, func(admitted context.Context, _ any) (any, error) {
+			return next(srv, admitted, s.inTime(ctx, lease, dec), interceptor)
 		})
 	}
 }

@@ -50,6 +50,8 @@ type Config struct {
 	// SizeIfUnknown is what a call of unknown size is charged with. If it is 0,
 	// the gate says.
 	SizeIfUnknown int64
+	// MinRate is how fast a client must send the body of a request.
+	MinRate MinRate
 	// StateInDetails tells clients the gate's name and numbers.
 	StateInDetails bool
 	// WithoutTelemetry turns off spans and metrics.
@@ -64,7 +66,7 @@ func (c *Config) describes() bool {
 }
 
 func newConfig[O Option](opts []O) (Config, error) {
-	var c Config
+	c := Config{MinRate: defaultMinRate()}
 	err := mistake.InOptions(opts, func(o O) error { return o.Apply(&c) })
 	return c, err
 }

@@ -22,7 +22,8 @@ const (
 const StatusClientClosedRequest = 499
 
 // Failure is the answer to a call that was not admitted, but not rejected either: the
-// caller has gone, or an Admitter from outside package gate has failed. Its code is
+// caller has gone, or an Admitter from outside package gate has failed. It is also the
+// answer to a call that was admitted and is cut off. Its code is
 // never Unknown, which clients take for a bug of the handler.
 type Failure struct {
 	// Code is a google.rpc.Code, HTTPStatus the corresponding status.
@@ -30,6 +31,12 @@ type Failure struct {
 	HTTPStatus int
 	// Name is the error in the body of plain HTTP, Message the text in RPCs.
 	Name, Message string
+}
+
+// SlowRequest is the answer to an admitted call that is cut off because its request is too
+// slow.
+func SlowRequest() Failure {
+	return Failure{CodeDeadlineExceeded, http.StatusRequestTimeout, "slow_request", "request too slow"}
 }
 
 // FailureOf returns the Failure for err.
