@@ -22,12 +22,6 @@ func incident(t *testing.T, db *gate.Gate, d time.Duration) {
 	lease.Release()
 }
 
-func points(t *testing.T, v *viewer) [][]float64 {
-	t.Helper()
-	v.next(t, "hello")
-	return decode[closeUp2](t, v.next(t, "gate").data).History
-}
-
 func TestWhoComesInTheMiddleSeesTheBeginning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calm, db := mustGate(t, "calm", 1), mustGate(t, "db", 1)
@@ -37,12 +31,35 @@ func TestWhoComesInTheMiddleSeesTheBeginning(t *testing.T) {
 		incident(t, db, 91*time.Second)
 		v := join(t, p, "db")
 		defer p.hub.leave(v)
-		seen := points(t, v)
+		sparks := decode[struct{ Sparks map[int][][]float64 }](t, v.next(t, "hello").data).Sparks
+		if calm, busy := sparks[0], sparks[1]; len(calm) != len(busy) || len(busy) < 90 || busy[0][0] != 1 || calm[45][0] != 0 || busy[45][1] != 1 || calm[45][1] != 0 {
+			t.Errorf("the list shows %v and %v", calm, busy)
+		}
+		seen := decode[closeUp2](t, v.next(t, "gate").data).History
 		if len(seen) < 90 || int64(seen[0][0]) != began.UnixMilli() {
 			t.Fatalf("%d samples, the first of %v, want 90 from %d on", len(seen), seen[0], began.UnixMilli())
 		}
 		if rejected := seen[45][7]; rejected != 1 {
 			t.Errorf("in the middle %v were refused per second, want 1", rejected)
+		}
+	})
+}
+
+// The first message stays small, however many gates there are: the list shows the past
+// of those under most pressure.
+func TestTheListShowsThePastOfThoseInTrouble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gates, p := thousand(t)
+		if err := gates[777].SetLimit(1); err != nil {
+			t.Fatal(err)
+		}
+		incident(t, gates[777], 200*time.Second)
+		v := join(t, p, "gate-000")
+		defer p.hub.leave(v)
+		hello := v.next(t, "hello").data
+		sparks := decode[struct{ Sparks map[int][][]float64 }](t, hello).Sparks
+		if n := len(sparks[777]); len(sparks) != maxSparks || n < 59 || n > sparkSamples+1 || len(hello) > 150_000 {
+			t.Errorf("the past of %d gates in %d bytes, of the one in trouble %d samples", len(sparks), len(hello), n)
 		}
 	})
 }
@@ -110,7 +127,8 @@ func TestTheAlarmWorksInEachEra(t *testing.T) {
 			t.Fatal("the sampler does not run")
 		}
 		v := join(t, p, "db")
-		if first := int64(points(t, v)[0][0]); first < began.UnixMilli() {
+		v.next(t, "hello")
+		if first := int64(decode[closeUp2](t, v.next(t, "gate").data).History[0][0]); first < began.UnixMilli() {
 			t.Errorf("the first sample is of %d, before %d", first, began.UnixMilli())
 		}
 		p.hub.leave(v)

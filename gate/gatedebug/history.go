@@ -89,3 +89,26 @@ func (h *history) append(b []byte, now time.Time, window time.Duration) []byte {
 	}
 	return append(b, ']')
 }
+
+// appendSpark writes the samples from a time on as a JSON array of [share of the
+// limit, rejected per second], the oldest first.
+func (h *history) appendSpark(b []byte, from time.Time) []byte {
+	b = append(b, '[')
+	empty := true
+	for i := range h.ring {
+		s := &h.ring[(h.next+i)%len(h.ring)]
+		if s.t < from.UnixMilli() {
+			continue
+		}
+		if !empty {
+			b = append(b, ',')
+		}
+		empty = false
+		b = append(b, '[')
+		b = appendNumber(b, float64(s.inFlight)/float64(s.limit))
+		b = append(b, ',')
+		b = appendNumber(b, s.rejected)
+		b = append(b, ']')
+	}
+	return append(b, ']')
+}

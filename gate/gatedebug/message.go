@@ -1,12 +1,20 @@
 package gatedebug
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strconv"
 )
 
-// maxRows bounds the rows of a message. Further rows come with the next messages.
-const maxRows = 200
+const (
+	// maxRows bounds the rows of a message. Further rows come with the next messages.
+	maxRows = 200
+	// maxSparks bounds the gates of which the first message has the past, and
+	// sparkSamples is how much of it that is. The list on the page shows as much.
+	maxSparks    = 50
+	sparkSamples = 120
+)
 
 // frame makes a server-sent event. data is JSON without line breaks.
 func frame(event string, data []byte) []byte {
@@ -30,6 +38,8 @@ type hello struct {
 	Columns    []string        `json:"columns"` // of numbers
 	Gates      []string        `json:"gates"`   // names, by index
 	Rows       json.RawMessage `json:"rows"`
+
+	Sparks map[int]json.RawMessage `json:"sparks"` // by index, for the gates under most pressure
 }
 
 // helloMessageLocked makes the first message to a viewer.
@@ -38,7 +48,7 @@ func (h *hub) helloMessageLocked() []byte {
 		T: h.last.UnixMilli(), IntervalMs: h.config.interval.Milliseconds(), WindowMs: window.Milliseconds(),
 		Control: h.config.control, Traces: h.config.traceID != nil,
 		RowColumns: rowColumns(), Columns: numberColumns(),
-		Gates: make([]string, len(h.watches)),
+		Gates: make([]string, len(h.watches)), Sparks: h.sparksLocked(),
 	}
 	rows := []byte{'['}
 	for i, w := range h.watches {
@@ -50,6 +60,20 @@ func (h *hub) helloMessageLocked() []byte {
 	}
 	m.Rows = append(rows, ']')
 	return frame("hello", mustMarshal(m))
+}
+
+// sparksLocked returns the past of the gates under most pressure.
+func (h *hub) sparksLocked() map[int]json.RawMessage {
+	order := make([]int, len(h.gates))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(h.gates[b].row.pressure, h.gates[a].row.pressure) })
+	sparks := make(map[int]json.RawMessage)
+	for _, i := range order[:min(len(order), maxSparks)] {
+		sparks[i] = h.gates[i].history.appendSpark(nil, h.last.Add(-sparkSamples*h.config.interval))
+	}
+	return sparks
 }
 
 // fullMessage makes the last message to a viewer for which there is no room.

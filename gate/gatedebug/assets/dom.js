@@ -30,10 +30,10 @@ export function growOnly(e) {
   if (e.offsetHeight > (parseFloat(e.style.minHeight) || 0)) e.style.minHeight = `${e.offsetHeight}px`;
 }
 
-// setRoute is setText for routes. A line may break after each part.
-export function setRoute(e, route) {
-  if (e.textContent === route) return;
-  e.replaceChildren(...route.split(/(?<=[/.])/).flatMap((part) => [part, el("wbr")]));
+// setRoute is setText for texts with routes. A line may break after each part of a route.
+export function setRoute(e, text) {
+  if (e.textContent === text) return;
+  e.replaceChildren(...text.split(/(?<=\/)(?!s\b)|(?<=[^ ]\.)(?=[A-Za-z{])/).flatMap((part) => [part, el("wbr")]));
 }
 
 // beingRead reports whether text in e is selected or e has the keyboard focus. Its

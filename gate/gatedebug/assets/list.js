@@ -1,6 +1,6 @@
-// The list of all gates and the sentence above it.
+// The list of all gates.
 
-import { $, amount, beingRead, clockTime, count, duration, el, growOnly, setChips, setText } from "./dom.js";
+import { $, amount, beingRead, clockTime, count, el, setChips, setText } from "./dom.js";
 import { spark } from "./small.js";
 
 const page = 50; // rows shown at once
@@ -63,7 +63,7 @@ export class List {
     };
     r.wait = cell("c-wait n", r.waiting, r.maxWaiting);
     r.wait.dataset.label = "waiting";
-    r.rej.dataset.label = "refused";
+    Object.assign(r.rej.dataset, { label: "refused", unit: "/s" });
     r.tr = el("tr", { role: "row" },
       el("th", { class: "c-name", scope: "row", role: "rowheader" }, r.name), cell("c-state", r.chips),
       cell("c-fill", el("div", { class: "fill" }, el("span", { class: "track", "aria-hidden": "true" }, r.level), r.fill)),
@@ -93,50 +93,4 @@ export class List {
     setText(r.since, row.since ? clockTime(row.since) : "");
     spark(r.canvas, g.spark, 120);
   }
-}
-
-// renderVerdict shows which gate is the bottleneck, and since when.
-export function renderVerdict(model) {
-  const worst = model.worst();
-  const first = worst[0];
-  const known = model.gates.filter((g) => g.row && g.row.state !== "draining");
-  const draining = model.gates.length - known.length;
-  const facts = [];
-  let head;
-  let state = "ok";
-  if (first) {
-    const { row } = first;
-    state = row.state;
-    const since = clockTime(row.since);
-    head = state === "refusing"
-      ? `${first.name} is the bottleneck: it ${row.dry_run ? "would have" : "has"} been refusing calls since ${since}`
-      : `Calls have been waiting long at ${first.name} since ${since}`;
-    facts.push(`for ${duration(model.t - row.since)}`);
-    facts.push(`${count(row.in_flight)} of ${count(row.limit)} in flight`, `${count(row.waiting)} waiting`);
-    if (row.rejected_per_s) facts.push(`${amount(row.rejected_per_s)} refused/s`);
-    if (row.waited_ms_max) facts.push(`waited up to ${amount(row.waited_ms_max)} ms`);
-    const oldest = model.open?.gate === row.gate && model.open.now.holders?.[0];
-    if (oldest) facts.push(`oldest lease: ${oldest.route || "a call without a route"}, ${duration(oldest.age_ms)}`);
-    if (worst.length > 1) facts.push(`${count(worst.length - 1)} more ${worst.length === 2 ? "gate" : "gates"} in trouble`);
-  } else if (known.length) {
-    const fullest = known.reduce((a, b) => (b.row.pressure > a.row.pressure ? b : a));
-    head = known.length === 1 ? `${fullest.name} has room` : `All ${count(known.length)} gates have room`;
-    if (fullest.row.state === "full") {
-      state = "full";
-      head = `${fullest.name} is at its limit, but no call waits for long`;
-    }
-    facts.push(`fullest: ${fullest.name}, ${count(fullest.row.in_flight)} of ${count(fullest.row.limit)} in flight`);
-  } else {
-    head = draining ? "All gates are draining" : "There are no gates";
-  }
-  if (draining) facts.push(`${draining} draining`);
-  $("verdict").dataset.state = state;
-  $("verdict").dataset.gate = first?.name ?? "";
-  setText($("verdict-head"), head);
-  setText($("verdict-facts"), facts.join(" · "));
-  const open = $("verdict-open");
-  open.hidden = !first || model.open?.gate === first.row.gate;
-  if (first) setText(open, `Open ${first.name}`);
-  growOnly($("verdict"));
-  document.title = first ? `${first.name} ${state} – Gates` : "Gates";
 }

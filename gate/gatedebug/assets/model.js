@@ -31,6 +31,7 @@ export class Model {
       columns: m.columns, rowColumns: m.row_columns,
     });
     this.rows(m.rows);
+    for (const [gate, spark] of Object.entries(m.sparks)) this.gates[gate].spark = spark.slice(-sparkSamples);
   }
 
   rows(rows) {
@@ -93,6 +94,12 @@ export class Model {
       while (r.samples.length && r.samples[0].t < since) r.samples.shift();
       if (!r.samples.length) routes.delete(name);
     }
+  }
+
+  // lastRefusal returns the gate that refused a call last, if that is not long ago.
+  lastRefusal() {
+    const refused = this.gates.filter((g) => g.row && this.t - g.row.last_rejected < 3600000);
+    return refused.reduce((a, b) => (a && a.row.last_rejected >= b.row.last_rejected ? a : b), null);
   }
 
   // worst returns the gates in trouble, the bottleneck first.

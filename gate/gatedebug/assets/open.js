@@ -10,7 +10,7 @@ const charts = [
     { key: "limit", field: "limit", label: "limit", color: "limit", dash: true, step: true }] },
   { name: "waiting", title: "Waiting", whole: true, series: [
     { key: "waiting", field: "waiting", label: "calls", color: "waiting", fill: true }] },
-  { name: "waited", title: "WaitedMs", series: [
+  { name: "waited", title: "Waited, in ms", series: [
     { key: "max", field: "waited_ms_max", label: "longest", color: "max" },
     { key: "mean", field: "waited_ms_mean", label: "mean", color: "mean", fill: true }] },
   { name: "decisions", title: "Decisions per second", series: [
@@ -58,6 +58,7 @@ export class Open {
     this.renderRoutes();
     this.renderHolders();
     this.renderRejections();
+    for (const id of ["holders", "rejections"]) growOnly($(id).closest(".scroll"));
   }
 
   changeGate(gate) {
@@ -146,14 +147,14 @@ export class Open {
   }
 
   renderHolders() {
-    const { holders, holders_total: total } = this.model.open.now;
+    const { holders, holders_total: total, draining } = this.model.open.now;
     const list = holders ?? [];
-    setText($("holders-title"), `Who holds the leases: ${total > list.length ? `the oldest ${list.length} of ${count(total)}` : count(total)}`);
+    setText($("holders-title"), `${draining ? "What the drain waits for" : "Who holds the leases"}: ${total > list.length ? `the oldest ${list.length} of ${count(total)}` : count(total)}`);
     const table = $("holders");
     table.dataset.holders = total;
     fillTable(table, 1, list, "No lease is held now.", (h) => [
       [duration(h.age_ms)], [h.route || "(no route)"], [h.request_id || "–", "id", "wide"],
-      [h.remote_ip + (h.key ? ` · ${h.key}` : "") || "–"],
+      [h.remote_ip || "–", "id", "wide", undefined, h.key],
       [(h.cost > 1 ? `${count(h.cost)}` : "1") + (h.passing ? " passing" : ""), "", "n", "units"]]);
   }
 

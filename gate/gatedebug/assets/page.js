@@ -2,9 +2,10 @@
 
 import { Control } from "./control.js";
 import { $, clockTime, setText } from "./dom.js";
-import { List, renderVerdict } from "./list.js";
+import { List } from "./list.js";
 import { Model } from "./model.js";
 import { Open } from "./open.js";
+import { renderVerdict } from "./verdict.js";
 
 const hiddenFor = 60000; // milliseconds until a hidden page closes the stream
 const model = new Model();
@@ -14,16 +15,28 @@ const control = new Control(model);
 let source = null;
 let paused = false;
 let lastNews = 0;
+let fullAt = 0;
 let retry = null;
 let hide = null;
 
-const words = { connecting: "Connecting", live: "Live", lost: "Reconnecting", refused: "Too many viewers", asleep: "Asleep" };
+const words = { connecting: "Connecting", live: "Live", lost: "Reconnecting", full: "Every 10 s", asleep: "Asleep" };
 
 function setStream(state, notice = "") {
   document.documentElement.dataset.stream = state;
   setText($("stream"), words[state]);
   $("notice").hidden = !notice;
   setText($("notice"), notice);
+  render();
+}
+
+const streamIs = (...states) => states.includes(document.documentElement.dataset.stream);
+
+// stale says why the page shows nothing newer, and what it shows.
+function stale() {
+  if (!model.t) return null;
+  const at = clockTime(model.t), ago = performance.now() - lastNews;
+  if (paused) return { head: `Paused at ${at}`, ago };
+  return streamIs("lost", "asleep") ? { head: `Connection lost: no news since ${at}`, ago } : null;
 }
 
 // The address names the open gate, so that it can be shared.
@@ -34,39 +47,64 @@ function openGate(name) {
   connect();
 }
 
-function connect() {
+// connect opens the stream of events. With ifRoom nobody else has to leave for it.
+function connect(ifRoom = false) {
   clearTimeout(retry);
   source?.close();
-  const name = wanted();
-  const from = source = new EventSource(name === null ? "events" : `events?${new URLSearchParams({ gate: name })}`);
+  const query = new URLSearchParams(ifRoom ? { if: "room" } : {});
+  if (wanted() !== null) query.set("gate", wanted());
+  const from = source = new EventSource(`events?${query}`);
   const on = (event, apply) => from.addEventListener(event, (e) => {
     if (from !== source) return;
     apply(JSON.parse(e.data));
     lastNews = performance.now();
-    setStream("live");
+    if (!ifRoom || event === "tick") setStream("live");
     render();
   });
   on("hello", (m) => model.hello(m));
   on("tick", (m) => model.tick(m));
   on("gate", (m) => model.closeUp(m));
   on("update", (m) => model.closeUp(m));
+  from.addEventListener("full", (e) => {
+    if (from === source) full(JSON.parse(e.data).max_viewers);
+  });
   from.onerror = () => {
     if (from !== source) return;
-    if (from.readyState !== EventSource.CLOSED) return setStream("lost", model.t ? `Connection lost. These numbers are from ${clockTime(model.t)}.` : "");
-    refused();
+    setStream("lost");
+    if (from.readyState === EventSource.CLOSED) refused();
   };
+}
+
+// full takes a look from time to time, because others have the page open, too. Whoever
+// uses this page gets live events again.
+function full(viewers) {
+  source.close();
+  fullAt = performance.now();
+  retry = setTimeout(() => connect(true), 10000);
+  setStream("full", `This page is open ${viewers} more times, so it is updated every 10 seconds. Move the pointer or press a key to see it live.`);
+}
+
+for (const event of ["pointerdown", "pointermove", "keydown", "wheel"]) {
+  addEventListener(event, () => {
+    if (streamIs("full") && performance.now() - fullAt > 3000) connect();
+  }, { passive: true });
 }
 
 // refused finds out why the server sends no events.
 async function refused() {
-  setStream("lost", "The server cannot be reached. Trying again.");
   retry = setTimeout(connect, 5000);
   try {
     const response = await fetch("events", { method: "HEAD" });
-    if (response.status === 503) {
-      setStream("refused", "Too many people have this page open. Trying again in a moment.");
-    }
-  } catch { /* the notice above says so */ }
+    if (response.status === 503) setStream("lost", "The server has no room for this page. Trying again in a moment.");
+  } catch {
+    setStream("lost", "The server cannot be reached. Trying again.");
+  }
+}
+
+function showVerdict() {
+  const old = stale();
+  document.documentElement.dataset.stale = Boolean(old);
+  renderVerdict(model, old);
 }
 
 let drawing = false;
@@ -75,7 +113,8 @@ function render() {
   drawing = true;
   requestAnimationFrame(() => {
     drawing = false;
-    renderVerdict(model);
+    if (paused) return;
+    showVerdict();
     list.render();
     open.render();
     control.render();
@@ -88,10 +127,10 @@ $("pause").addEventListener("click", () => {
   paused = !paused;
   $("pause").setAttribute("aria-pressed", String(paused));
   setText($("pause"), paused ? "Resume" : "Pause");
-  render();
+  paused ? showVerdict() : render();
 });
 $("verdict-open").addEventListener("click", () => openGate($("verdict").dataset.gate));
-addEventListener("hashchange", connect);
+addEventListener("hashchange", () => connect());
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", render);
 
 // A hidden page costs the server nothing after a while.
@@ -113,8 +152,12 @@ document.addEventListener("visibilitychange", () => {
 
 // A connection can die without an error, for instance while a computer sleeps.
 setInterval(() => {
-  if (source?.readyState === EventSource.OPEN && performance.now() - lastNews > 5 * model.intervalMs + 2000) connect();
-}, 2000);
+  if (source?.readyState === EventSource.OPEN && performance.now() - lastNews > 5 * model.intervalMs + 2000) {
+    setStream("lost");
+    connect();
+  }
+  if (stale()) render();
+}, 1000);
 
 setStream("connecting");
 connect();
