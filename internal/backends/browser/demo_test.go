@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -9,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -17,8 +19,8 @@ import (
 // patience is how long anything may take before a test gives up: the machine may be busy with other things.
 const patience = 2 * time.Minute
 
-// startDemo runs a demo until the end of the test.
-func startDemo(t *testing.T) (addr string) {
+// startDemo runs a demo until stop is called, at the latest at the end of the test.
+func startDemo(t *testing.T) (addr string, stop func()) {
 	t.Helper()
 	user, err := os.UserCacheDir()
 	if err != nil {
@@ -42,7 +44,7 @@ func startDemo(t *testing.T) (addr string) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		kill := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 		defer kill.Stop()
@@ -50,6 +52,7 @@ func startDemo(t *testing.T) (addr string) {
 			t.Errorf("demo: %v", err)
 		}
 	})
+	t.Cleanup(stop)
 	eventually(t, "the demo is ready", func() error {
 		res, err := http.Get("http://" + addr + "/healthz")
 		if err == nil {
@@ -57,21 +60,23 @@ func startDemo(t *testing.T) (addr string) {
 		}
 		return err
 	})
-	return addr
+	return addr, stop
 }
 
-// load keeps the demo busy until the end of the test: 30 clients ask for orders, again and again.
-func load(t *testing.T, addr string) {
+// load keeps the demo busy until stop is called, at the latest at the end of the test: 30 clients ask for orders, again
+// and again.
+func load(t *testing.T, addr string) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 30}}
 	call := func(method, contentType, body string) {
-		req, err := http.NewRequestWithContext(t.Context(), "POST", "http://"+addr+method, strings.NewReader(body))
+		req, err := http.NewRequestWithContext(ctx, "POST", "http://"+addr+method, strings.NewReader(body))
 		if err != nil {
 			t.Error(err)
 			return
 		}
 		req.Header.Set("Content-Type", contentType)
 		res, err := client.Do(req)
-		if err != nil { // at the end of the test
+		if err != nil { // at the end of the load
 			return
 		}
 		_, _ = io.Copy(io.Discard, res.Body)
@@ -80,17 +85,43 @@ func load(t *testing.T, addr string) {
 	ended := make(chan struct{}, 30)
 	for range cap(ended) {
 		go func() {
-			for t.Context().Err() == nil {
+			for ctx.Err() == nil {
 				call("/demo.orders.v1.OrderService/ListOpenOrders", "application/json", `{"region":"north coast","limit":500}`)
 			}
 			ended <- struct{}{}
 		}()
 	}
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
+		cancel()
 		for range cap(ended) {
 			<-ended
 		}
 	})
+	t.Cleanup(stop)
+	return stop
+}
+
+// watch opens streams of events, as idle pages do, until stop is called or the test ends.
+func watch(t *testing.T, addr string, n int) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	client := &http.Client{Transport: &http.Transport{}}
+	for range n {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/debug/gate/events", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			_, _ = io.Copy(io.Discard, res.Body)
+			_ = res.Body.Close()
+		}()
+	}
+	return cancel
 }
 
 // eventually asks until there is no error.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"sync"
 	"testing"
 
@@ -63,6 +64,16 @@ func open(t *testing.T, heard *complaints) context.Context {
 	return ctx
 }
 
+// none fails the test if anything was heard.
+func (c *complaints) none(t *testing.T) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, said := range c.said {
+		t.Errorf("the browser complains: %s", said)
+	}
+}
+
 // seen is what the page shows at a moment.
 type seen struct {
 	Stream              string
@@ -77,14 +88,35 @@ const look = `({
 	rejections: document.querySelectorAll("#rejections tbody tr").length,
 })`
 
-func TestPageUnderLoad(t *testing.T) {
-	addr := startDemo(t)
-	load(t, addr)
-	var heard complaints
-	ctx := open(t, &heard)
+func TestPageInAnIncident(t *testing.T) {
+	addr, stopDemo := startDemo(t)
+	stopLoad := load(t, addr)
+	heard := &complaints{}
+	ctx := open(t, heard)
 	if err := chromedp.Run(ctx, chromedp.Navigate("http://"+addr+"/debug/gate/")); err != nil {
 		t.Fatal(err)
 	}
+	chartsMove(t, ctx)
+	verdict(t, ctx, "^db has been refusing calls since [0-9:]{8}$", "^for .* in flight .* refused/s")
+	for _, s := range screens {
+		shoot(t, ctx, s.name, s)
+		readable(t, ctx, s.name)
+		routesFit(t, ctx, s)
+	}
+	unitsOnPhone(t, ctx)
+	givesWay(t, ctx, addr)
+	stopLoad()
+	verdict(t, ctx, "^(All 2 gates have|db has|reports has) room$", "^last refusal [0-9.]+ s ago at db · ")
+	heard.none(t)
+	stopDemo() // of which the browser complains
+	verdict(t, ctx, "^Connection lost: no news since [0-9:]{8}$", "^State [0-9.]+ s ago: .* room")
+	readable(t, ctx, "lost")
+	shoot(t, ctx, "lost", screens[0])
+}
+
+// chartsMove waits until the charts, the holders and the refusals were seen to change.
+func chartsMove(t *testing.T, ctx context.Context) {
+	t.Helper()
 	values := map[string]map[string]bool{} // by chart and series, all that were seen
 	var held, refused bool
 	eventually(t, "charts that move, holders and refusals", func() error {
@@ -111,39 +143,86 @@ func TestPageUnderLoad(t *testing.T) {
 		}
 		return nil
 	})
-	for _, s := range []struct {
-		name, scheme  string
-		width, height int64
-	}{{"light", "light", 1280, 1000}, {"dark", "dark", 1280, 1000}, {"phone", "light", 390, 844}} {
-		shoot(t, ctx, s.name, s.scheme, s.width, s.height)
+}
+
+// verdict waits for a verdict whose head and facts match.
+func verdict(t *testing.T, ctx context.Context, head, facts string) {
+	t.Helper()
+	eventually(t, "a verdict like "+head, func() error {
+		var said [2]string
+		if err := chromedp.Run(ctx, chromedp.Evaluate(
+			`["verdict-head", "verdict-facts"].map((id) => document.getElementById(id).textContent)`, &said)); err != nil {
+			return err
+		}
+		for i, want := range []string{head, facts} {
+			if !regexp.MustCompile(want).MatchString(said[i]) {
+				return fmt.Errorf("%q, want %s", said[i], want)
+			}
+		}
+		return nil
+	})
+}
+
+// givesWay opens as many streams as there may be. The page takes looks from then on, and is live again when it is used.
+func givesWay(t *testing.T, ctx context.Context, addr string) {
+	t.Helper()
+	streamIs := func(want string) {
+		t.Helper()
+		eventually(t, "the stream is "+want, func() error {
+			var now seen
+			if err := chromedp.Run(ctx, chromedp.Evaluate(look, &now)); err != nil || now.Stream == want {
+				return err
+			}
+			return fmt.Errorf("the stream is %s", now.Stream)
+		})
 	}
-	heard.mu.Lock()
-	defer heard.mu.Unlock()
-	for _, said := range heard.said {
-		t.Errorf("the browser complains: %s", said)
-	}
+	stop := watch(t, addr, 16)
+	defer stop()
+	streamIs("full")
+	eventually(t, "the page is live when a key is pressed", func() error {
+		var now seen
+		if err := chromedp.Run(ctx, chromedp.KeyEvent("x"), chromedp.Evaluate(look, &now)); err != nil || now.Stream == "live" {
+			return err
+		}
+		return fmt.Errorf("the stream is %s", now.Stream)
+	})
+}
+
+// screen is what the page is looked at with.
+type screen struct {
+	name, scheme  string
+	width, height int64
+}
+
+var screens = [...]screen{
+	{"light", "light", 1280, 1000}, {"dark", "dark", 1280, 1000}, {"phone", "light", 390, 844}, {"phone-dark", "dark", 390, 844},
 }
 
 // shoot takes a picture of the whole page and checks that it is not wider than the screen.
-func shoot(t *testing.T, ctx context.Context, name, scheme string, width, height int64) {
+func shoot(t *testing.T, ctx context.Context, name string, s screen) {
 	t.Helper()
 	var picture []byte
 	var scrolls int64
 	err := chromedp.Run(ctx,
-		emulation.SetDeviceMetricsOverride(width, height, 1, width < 600),
-		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
+		emulation.SetDeviceMetricsOverride(s.width, s.height, 1, s.width < 600),
+		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: s.scheme}}),
 		// Two frames, for the charts to be drawn again.
-		chromedp.Evaluate(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))`, nil,
-			func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }),
+		evaluate(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))`, nil),
 		chromedp.Evaluate(`document.documentElement.scrollWidth`, &scrolls),
 		chromedp.FullScreenshot(&picture, 100))
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	if scrolls > width {
-		t.Errorf("%s: the page is %d pixels wide on a screen of %d", name, scrolls, width)
+	if scrolls > s.width {
+		t.Errorf("%s: the page is %d pixels wide on a screen of %d", name, scrolls, s.width)
 	}
 	if err := os.WriteFile(filepath.Join(t.ArtifactDir(), name+".png"), picture, 0o600); err != nil {
 		t.Error(err)
 	}
+}
+
+// evaluate waits for the promise that the expression is.
+func evaluate(expression string, result any) chromedp.Action {
+	return chromedp.Evaluate(expression, result,
+		func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) })
 }
