@@ -9,8 +9,11 @@
 // page, and at the page's own address for clients that accept application/json.
 //
 // The handler does not authenticate anybody, and it shows routes, request ids,
-// addresses of calls, and hashes of their keys. Mount it where only operators can reach it, and
-// outside of any gate: then it answers when the gates do not.
+// addresses of calls, and hashes of their keys. Mount it where only operators can
+// reach it, and outside of any gate: then it answers when the gates do not. Other
+// sites cannot read it through an operator's browser, but for one with DNS rebinding,
+// unless the server checks the Host header. Commands are safe from that; see
+// [WithControl].
 //
 // # What it costs
 //

@@ -36,7 +36,8 @@ function stale() {
   if (!model.t) return null;
   const at = clockTime(model.t), ago = performance.now() - lastNews;
   if (paused) return { head: `Paused at ${at}`, ago };
-  return streamIs("lost", "asleep") ? { head: `Connection lost: no news since ${at}`, ago } : null;
+  if (streamIs("asleep")) return { head: `This page was asleep: no news since ${at}`, ago };
+  return streamIs("lost") ? { head: `Connection lost: no news since ${at}`, ago } : null;
 }
 
 // The address names the open gate, so that it can be shared.

@@ -33,8 +33,7 @@ function verdictOf(model) {
   }
   const busy = draining.filter((g) => g.row.in_flight + g.row.waiting > 0);
   if (busy.length) {
-    const n = busy[0].row.in_flight + busy[0].row.waiting;
-    return { state: "draining", gate: busy[0], head: `${busy[0].name} is draining: ${count(n)} ${n === 1 ? "unit is" : "units are"} still out`,
+    return { state: "draining", gate: busy[0], head: `${busy[0].name} is draining and waits for the calls in flight`,
       facts: [...factsOf(busy[0], model), ...calm] };
   }
   const known = gates.filter((g) => g.row.state !== "draining");

@@ -76,13 +76,14 @@ func (c *complaints) none(t *testing.T) {
 
 // seen is what the page shows at a moment.
 type seen struct {
-	Stream              string
+	Stream, Clock       string
 	Charts              []map[string]string
 	Holders, Rejections int
 }
 
 const look = `({
 	stream: document.documentElement.dataset.stream,
+	clock: document.getElementById("clock").textContent,
 	charts: [...document.querySelectorAll("figure.chart")].map((f) => ({ ...f.dataset })),
 	holders: document.querySelectorAll("#holders tbody tr").length,
 	rejections: document.querySelectorAll("#rejections tbody tr").length,
@@ -163,29 +164,35 @@ func verdict(t *testing.T, ctx context.Context, head, facts string) {
 	})
 }
 
-// givesWay opens as many streams as there may be. The page takes looks from then on, and is live again when it is used.
+// givesWay opens as many streams as there may be. The page takes looks from then on. It is live again when there is
+// room, or when somebody uses it.
 func givesWay(t *testing.T, ctx context.Context, addr string) {
 	t.Helper()
-	streamIs := func(want string) {
+	await := func(stream, since string, actions ...chromedp.Action) (clock string) {
 		t.Helper()
-		eventually(t, "the stream is "+want, func() error {
+		eventually(t, "news while the stream is "+stream, func() error {
 			var now seen
-			if err := chromedp.Run(ctx, chromedp.Evaluate(look, &now)); err != nil || now.Stream == want {
+			actions := append(actions, chromedp.Evaluate(look, &now))
+			if err := chromedp.Run(ctx, actions...); err != nil {
 				return err
 			}
-			return fmt.Errorf("the stream is %s", now.Stream)
+			if now.Stream != stream || now.Clock == since {
+				return fmt.Errorf("the stream is %s at %s, want %s after %s", now.Stream, now.Clock, stream, since)
+			}
+			clock = now.Clock
+			return nil
 		})
+		return clock
 	}
-	stop := watch(t, addr, 16)
-	defer stop()
-	streamIs("full")
-	eventually(t, "the page is live when a key is pressed", func() error {
-		var now seen
-		if err := chromedp.Run(ctx, chromedp.KeyEvent("x"), chromedp.Evaluate(look, &now)); err != nil || now.Stream == "live" {
-			return err
-		}
-		return fmt.Errorf("the stream is %s", now.Stream)
-	})
+	leave := watch(t, addr, 16)
+	clock := await("full", "")
+	await("full", clock)
+	leave()
+	await("live", "")
+	leave = watch(t, addr, 16)
+	defer leave()
+	await("full", "")
+	await("live", "", chromedp.KeyEvent("x"))
 }
 
 // screen is what the page is looked at with.
