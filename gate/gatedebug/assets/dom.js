@@ -54,7 +54,7 @@ export const compact = (n) => short.format(n);
 export const count = (n) => (n == null ? "–" : n >= 1e5 ? short.format(n) : whole.format(n));
 
 // amount shows a rate or a time, with one decimal if it is small.
-export const amount = (n) => (n == null ? "–" : n === 0 ? "0" : n < 10 ? tenth.format(n) : count(n));
+export const amount = (n) => (n == null ? "–" : n === 0 ? "0" : n < 9.95 ? tenth.format(n) : count(n));
 
 const pad = (n) => String(n).padStart(2, "0");
 

@@ -31,6 +31,28 @@ function faint() {
   return [...found];
 }
 
+// cramped returns the cells of the list whose text would be wider than they are with a large number in it.
+function cramped() {
+  const found = [];
+  for (const cell of document.querySelectorAll("#list tbody td")) {
+    const last = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT).lastChild();
+    if (!last || !/^\d/.test(last.data) || !cell.checkVisibility()) continue;
+    const before = last.data;
+    last.data = cell.matches(".c-rej, .c-acc") ? "99,999" : before;
+    const range = document.createRange();
+    range.selectNodeContents(cell);
+    const text = range.getBoundingClientRect(), box = cell.getBoundingClientRect();
+    const label = cell.dataset.label && getComputedStyle(cell, "::before").content !== "none" ? "refused " : "";
+    const unit = getComputedStyle(cell, "::after").content === "none" ? "" : "/s";
+    const pen = document.createElement("canvas").getContext("2d");
+    pen.font = getComputedStyle(cell).font;
+    const width = text.width + pen.measureText(label + unit).width;
+    last.data = before;
+    if (width > box.width + 1) found.push(`${cell.className}: ${Math.round(width)} px in ${Math.round(box.width)}`);
+  }
+  return found;
+}
+
 async function linesOfLongRoutes() {
   const longRoute = "/company.platform.commerce.orders.v1alpha1.OrderManagementService/ListOpenOrdersOfAllRegionsWithDetails";
   const { setRoute } = await import("/debug/gate/dom.js");

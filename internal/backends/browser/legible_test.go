@@ -23,6 +23,18 @@ func readable(t *testing.T, ctx context.Context, name string) {
 	}
 }
 
+// numbersFit checks that large numbers have room in the list.
+func numbersFit(t *testing.T, ctx context.Context, name string) {
+	t.Helper()
+	var cramped []string
+	if err := chromedp.Run(ctx, chromedp.Evaluate(legible+`cramped()`, &cramped)); err != nil {
+		t.Fatal(err)
+	}
+	for _, cell := range cramped {
+		t.Errorf("%s: a number does not fit: %s", name, cell)
+	}
+}
+
 // routesFit puts a long route in the place of a short one, in each table and in the verdict, and counts its lines.
 func routesFit(t *testing.T, ctx context.Context, s screen) {
 	t.Helper()

@@ -102,6 +102,7 @@ func TestPageInAnIncident(t *testing.T) {
 	for _, s := range screens {
 		shoot(t, ctx, s.name, s)
 		readable(t, ctx, s.name)
+		numbersFit(t, ctx, s.name)
 		routesFit(t, ctx, s)
 	}
 	unitsOnPhone(t, ctx)
