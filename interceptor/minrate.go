@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rpcgate/rpcgate/interceptor/internal/host"
+	"github.com/rpcgate/rpcgate/interceptor/internal/pace"
 )
 
 // WithMinRate sets how fast clients must be, so that a slow one does not hold a lease for
@@ -32,7 +33,7 @@ func WithMinRate(bytesPerSecond int64, grace time.Duration) Option {
 		if grace < 0 {
 			wait = fmt.Errorf("WithMinRate: want a grace of 0 or more, got %s", grace)
 		}
-		c.MinRate = host.MinRate{BytesPerSecond: bytesPerSecond, Grace: grace}
+		c.MinRate = pace.Rate{BytesPerSecond: bytesPerSecond, Grace: grace}
 		return errors.Join(rate, wait)
 	})
 }
@@ -41,7 +42,7 @@ func WithMinRate(bytesPerSecond int64, grace time.Duration) Option {
 // server whose own timeouts are short enough, such as http.Server.ReadTimeout.
 func WithoutMinRate() Option {
 	return host.OptionFunc(func(c *host.Config) error {
-		c.MinRate = host.MinRate{}
+		c.MinRate = pace.Rate{}
 		return nil
 	})
 }

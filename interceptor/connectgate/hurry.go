@@ -2,15 +2,16 @@ package connectgate
 
 import (
 	"net/http"
-	"reflect"
 	"time"
+
+	"github.com/rpcgate/rpcgate/interceptor/internal/pace"
 )
 
 // hurry makes reads of w's request fail after drainTime, and reports whether that
 // works: if not, a read might block for ever. set is the SetReadDeadline of w. hurry
 // may call it until stop has returned.
 func hurry(w http.ResponseWriter, set func(time.Time) error) (stop func(), ok bool) {
-	if !hasDeadlines(w) {
+	if !pace.HasDeadlines(w) {
 		return func() {}, set(time.Now().Add(drainTime)) == nil
 	}
 	// Usually the body has arrived and is read at once. Setting a deadline sends a
@@ -27,23 +28,3 @@ func hurry(w http.ResponseWriter, set func(time.Time) error) (stop func(), ok bo
 		}
 	}, true
 }
-
-// hasDeadlines reports whether w certainly has read deadlines: that is so if
-// http.ResponseController would find a writer of net/http itself. Other writers must
-// be asked to set one.
-func hasDeadlines(w http.ResponseWriter) bool {
-	for w != nil {
-		if _, ok := w.(interface{ SetReadDeadline(time.Time) error }); ok {
-			t := reflect.TypeOf(w)
-			return t.Kind() == reflect.Pointer && isNetHTTP(t.Elem().PkgPath())
-		}
-		inner, ok := w.(interface{ Unwrap() http.ResponseWriter })
-		if !ok {
-			return false
-		}
-		w = inner.Unwrap()
-	}
-	return false
-}
-
-func isNetHTTP(pkg string) bool { return pkg == "net/http" || pkg == "golang.org/x/net/http2" }

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rpcgate/rpcgate/interceptor/internal/pace"
 	"github.com/rpcgate/rpcgate/internal/memhttp"
 )
 
@@ -35,7 +36,7 @@ func TestOnlyWritersOfNetHTTPNeedNotBeAsked(t *testing.T) {
 				{wrapped{nil}, false},
 				{httptest.NewRecorder(), false},
 			} {
-				if got := hasDeadlines(test.w); got != test.want {
+				if got := pace.HasDeadlines(test.w); got != test.want {
 					t.Errorf("%T: %t, want %t", test.w, got, test.want)
 				}
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/interceptor/internal/host"
 	"github.com/rpcgate/rpcgate/interceptor/internal/opening"
+	"github.com/rpcgate/rpcgate/interceptor/internal/pace"
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
@@ -17,9 +18,18 @@ import (
 //
 //	mux.Handle(path, connectgate.NewMiddleware(db)(handler))
 //
-// A call is gated before its body is read. So a waiting call holds only its headers
-// in memory, and a refusal costs little more than reading them; over HTTP/2 a body of
-// up to 16 KiB is read and discarded. A call holds its lease until the handler has
+// A call is gated before its body is read, and a refusal costs little more than reading its
+// headers; over HTTP/2 a body of up to 16 KiB is read and discarded. While a call waits,
+// its body is read if it has a Content-Length of at most 64 KiB. So net/http notices when
+// the caller leaves. It does not over HTTP/1.1 if the body is larger, chunked, announced by
+// "Expect: 100-continue" or not all there: then the call keeps its turn until it is
+// admitted or rejected.
+//
+// A unary call whose client sends its request too slowly is cut off, with code
+// DeadlineExceeded; see interceptor.WithMinRate. Of gRPC and gRPC-Web calls these are the
+// ones that the program knows as unary from a .proto file.
+//
+// A call holds its lease until the handler has
 // returned, which is after it has written the response. The client's deadline bounds
 // the wait, as in an interceptor. Refusals are framed for the protocol of the call.
 // gRPC clients retry them even without [TrailersOnly].
@@ -83,11 +93,14 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 		next.ServeHTTP(w, r)
 		return
 	}
+	body := pace.New(w, r, m.rate(as, route))
+	defer body.End()
 	waiting := newDeadline(r.Context(), as, r.Header)
 	call := m.call(waiting, r, route)
+	body.Listen(&call)
 	lease, err := m.host.Acquire(waiting, &call)
 	if err != nil {
-		m.refuse(w, r, as, waiting, err)
+		m.refuse(w, body.Refused(r), as, waiting, err)
 		return
 	}
 	// Deferred, so that the lease is also released if the handler panics.
@@ -102,17 +115,30 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 	if mode == gate.HoldOpening {
 		w = opening.Writer(w, lease)
 	}
-	next.ServeHTTP(w, r.WithContext(m.host.Context(ctx, lease, &call)))
+	handled := r.WithContext(m.host.Context(ctx, lease, &call))
+	body.Admit(lease, handled)
+	next.ServeHTTP(w, handled)
+	if body.Slow() {
+		m.host.AnnotateCutOff(r.Context(), gate.ReasonSlowRequest)
+	}
+}
+
+// rate returns how fast a client must send the request of a call. A stream may be idle.
+func (m *middleware) rate(as wire, route string) pace.Rate {
+	if as == wireConnectUnary || m.known.isUnary(route) {
+		return m.host.MinRate
+	}
+	return pace.Rate{}
 }
 
 // call returns what the gate is told about a request whose body has not been read.
 func (m *middleware) call(ctx context.Context, r *http.Request, route string) gate.Call {
-	own, known := m.known.find(route)
+	method, known := m.known.find(route)
 	if !known {
-		own = host.Own(route, len(r.RequestURI))
+		method.route = host.Own(route, len(r.RequestURI))
 	}
 	call := gate.Call{
-		Route:        own,
+		Route:        method.route,
 		RequestID:    requestID(r.Header),
 		RemoteIP:     m.host.RemoteIP(r.RemoteAddr, r.Header),
 		Size:         r.ContentLength,

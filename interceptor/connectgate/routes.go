@@ -11,28 +11,38 @@ import (
 
 // registered reports whether the program knows the method of this route from a .proto
 // file. It does for all services with generated code.
-func registered(route string) bool {
+func registered(route string) bool { return methodOf(route) != nil }
+
+// methodOf returns the method of a route, or nil if the program does not know it.
+func methodOf(route string) protoreflect.MethodDescriptor {
 	name := strings.TrimPrefix(route, "/")
 	slash := strings.LastIndexByte(name, '/')
 	if slash < 0 {
-		return false
+		return nil
 	}
 	service, method := protoreflect.FullName(name[:slash]), protoreflect.Name(name[slash+1:])
 	if !service.IsValid() || !method.IsValid() {
-		return false
+		return nil
 	}
 	d, err := protoregistry.GlobalFiles.FindDescriptorByName(service.Append(method))
 	if err != nil {
-		return false
+		return nil
 	}
-	_, ok := d.(protoreflect.MethodDescriptor)
-	return ok
+	found, _ := d.(protoreflect.MethodDescriptor)
+	return found
 }
 
-// knownRoutes caches registered, which is too slow for every call. It does not cache
+// knownRoutes caches methodOf, which is too slow for every call. It does not cache
 // routes that are not registered, because clients can invent any number of them.
 type knownRoutes struct {
-	routes atomic.Pointer[map[string]string] // each route by itself
+	routes atomic.Pointer[map[string]knownRoute]
+}
+
+// knownRoute is a route with the cache's own copy of its name, since the one that is
+// looked up may be a part of a long URL.
+type knownRoute struct {
+	route string
+	unary bool
 }
 
 // has reports whether a route is registered.
@@ -41,26 +51,33 @@ func (k *knownRoutes) has(route string) bool {
 	return ok
 }
 
-// find reports whether a route is registered. It returns the cache's own copy then,
-// since route may be a part of a long URL.
-func (k *knownRoutes) find(route string) (own string, ok bool) {
+// isUnary reports whether a route is registered and unary.
+func (k *knownRoutes) isUnary(route string) bool {
+	found, _ := k.find(route)
+	return found.unary
+}
+
+// find reports whether a route is registered.
+func (k *knownRoutes) find(route string) (found knownRoute, ok bool) {
 	for {
 		old := k.routes.Load()
 		if old != nil {
-			if own, ok := (*old)[route]; ok {
-				return own, true
+			if found, ok := (*old)[route]; ok {
+				return found, true
 			}
 		}
-		if !registered(route) {
-			return "", false
+		method := methodOf(route)
+		if method == nil {
+			return knownRoute{}, false
 		}
 		own := strings.Clone(route)
-		routes := map[string]string{own: own}
+		found := knownRoute{route: own, unary: !method.IsStreamingClient() && !method.IsStreamingServer()}
+		routes := map[string]knownRoute{own: found}
 		if old != nil {
 			maps.Copy(routes, *old)
 		}
 		if k.routes.CompareAndSwap(old, &routes) {
-			return own, true
+			return found, true
 		}
 	}
 }

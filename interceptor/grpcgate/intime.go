@@ -35,7 +35,7 @@ func (s *server) inTime(ctx context.Context, lease gate.Lease, dec func(any) err
 		ended := make(chan struct{})
 		late := time.AfterFunc(most, func() {
 			defer close(ended)
-			s.host.CutOff(ctx, lease, gate.ReasonSlowRequest)
+			lease.CutOff(gate.ReasonSlowRequest)
 			// The only error is that the call has ended.
 			_ = stream.WriteStatus(slowRequest())
 		})
@@ -45,6 +45,7 @@ func (s *server) inTime(ctx context.Context, lease gate.Lease, dec func(any) err
 			return err
 		}
 		<-ended
+		s.host.AnnotateCutOff(ctx, gate.ReasonSlowRequest)
 		return slowRequest().Err()
 	}
 }

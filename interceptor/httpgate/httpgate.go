@@ -36,6 +36,7 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/internal/host"
 	"github.com/rpcgate/rpcgate/interceptor/internal/mistake"
 	"github.com/rpcgate/rpcgate/interceptor/internal/opening"
+	"github.com/rpcgate/rpcgate/interceptor/internal/pace"
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
@@ -68,8 +69,15 @@ const pkg = "httpgate"
 // connection, with Connection: close or GOAWAY, so that the client goes elsewhere.
 //
 // If a caller leaves while its request waits, access logs show the status 499, or 504
-// if a deadline of the request's context has passed. Over HTTP/1.1 the server notices
-// that only while it reads the body.
+// if a deadline of the request's context has passed. Over HTTP/1.1, net/http notices that
+// only when the body has been read. So while a request waits, its body is read if it has
+// a Content-Length of at most 64 KiB. A request with a body that is larger, chunked,
+// announced by "Expect: 100-continue" or not all there keeps its turn until it is admitted
+// or rejected.
+//
+// A client that sends the body too slowly is cut off; see interceptor.WithMinRate. A Read
+// of the body fails with an error that matches [os.ErrDeadlineExceeded]. If the handler has
+// written nothing before, the client gets status 408, whatever the handler writes.
 //
 // The deadline of the request's context bounds the wait. net/http does not set one by
 // itself. Options that look at the request get the *http.Request with its body
@@ -97,18 +105,43 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 		next.ServeHTTP(w, r)
 		return
 	}
+	body := pace.New(w, r, m.rate(r))
+	defer body.End()
 	call := m.call(ctx, r, route, known)
+	body.Listen(&call)
 	lease, err := m.host.Acquire(ctx, &call)
 	if err != nil {
-		m.answer(w, r, err)
+		m.answer(w, body.Refused(r), err)
 		return
 	}
 	// Deferred, so that the lease is also released if the handler panics.
 	defer lease.Release()
-	if m.host.StreamMode(route) == gate.HoldOpening {
-		w = opening.Writer(w, lease)
+	served := w
+	var cut *cutWriter
+	if body != nil {
+		cut = &cutWriter{ResponseWriter: w, request: r, body: body}
+		served = cut
 	}
-	next.ServeHTTP(w, r.WithContext(m.host.Context(ctx, lease, &call)))
+	if m.host.StreamMode(route) == gate.HoldOpening {
+		served = opening.Writer(served, lease)
+	}
+	handled := r.WithContext(m.host.Context(ctx, lease, &call))
+	body.Admit(lease, handled)
+	next.ServeHTTP(served, handled)
+	if body.Slow() {
+		cut.finish()
+		m.host.AnnotateCutOff(ctx, gate.ReasonSlowRequest)
+	}
+}
+
+// rate returns how fast a client must send a request. A stream of RPCs may be idle.
+func (m *middleware) rate(r *http.Request) pace.Rate {
+	for _, contentType := range r.Header["Content-Type"] {
+		if strings.HasPrefix(contentType, "application/grpc") || strings.HasPrefix(contentType, "application/connect+") {
+			return pace.Rate{}
+		}
+	}
+	return m.host.MinRate
 }
 
 // exempts reports whether a request passes whatever its route: it is a probe or a

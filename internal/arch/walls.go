@@ -33,7 +33,8 @@ func walls() []wall {
 	grpc := []string{"google.golang.org/grpc/...", "golang.org/x/net/...", "golang.org/x/sys/...", "golang.org/x/text/..."}
 	core := []string{"gate", "gate/internal/era"}
 	shared := slices.Concat(core, []string{"interceptor", "interceptor/otelgate",
-		"interceptor/internal/host", "interceptor/internal/mistake", "interceptor/internal/refusal", "interceptor/internal/shutdown"})
+		"interceptor/internal/host", "interceptor/internal/mistake", "interceptor/internal/refusal", "interceptor/internal/shutdown",
+		"interceptor/internal/pace"})
 	messages := "interceptor/internal/refusal/details"
 	opening := "interceptor/internal/opening"
 	return []wall{
@@ -44,6 +45,7 @@ func walls() []wall {
 		{of: "interceptor/internal/host", own: shared, external: otel},
 		{of: "interceptor/internal/mistake"},
 		{of: "interceptor/internal/opening", own: core},
+		{of: "interceptor/internal/pace", own: core},
 		{of: "interceptor/internal/refusal", own: core},
 		{of: "interceptor/internal/shutdown", own: core},
 		{of: messages, own: slices.Concat(core, []string{"interceptor/internal/refusal"}), external: details},

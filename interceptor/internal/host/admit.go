@@ -74,10 +74,11 @@ func (h *Host) Context(ctx context.Context, lease gate.Lease, call *gate.Call) c
 	return gate.NewContext(ctx, lease, h.admitter, call)
 }
 
-// CutOff notes, at the gate and on the span, that the host ends the call of the lease
-// early because of its client. ctx is the one that the call was acquired with.
-func (h *Host) CutOff(ctx context.Context, lease gate.Lease, reason gate.Reason) {
-	if lease.CutOff(reason) && h.recorder != nil {
+// AnnotateCutOff notes on the span that the host has cut off a call. ctx is the one that
+// the call was acquired with. See [gate.Lease.CutOff], which may be called on another
+// goroutine before: a panic in somebody's span processor must not happen there.
+func (h *Host) AnnotateCutOff(ctx context.Context, reason gate.Reason) {
+	if h.recorder != nil {
 		h.recorder.AnnotateCutOff(ctx, reason)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/rpcgate/rpcgate/interceptor/internal/mistake"
+	"github.com/rpcgate/rpcgate/interceptor/internal/pace"
 )
 
 // Option configures an interceptor. Users see the type of package interceptor. The
@@ -51,7 +52,7 @@ type Config struct {
 	// the gate says.
 	SizeIfUnknown int64
 	// MinRate is how fast a client must send the body of a request.
-	MinRate MinRate
+	MinRate pace.Rate
 	// StateInDetails tells clients the gate's name and numbers.
 	StateInDetails bool
 	// WithoutTelemetry turns off spans and metrics.
@@ -66,7 +67,7 @@ func (c *Config) describes() bool {
 }
 
 func newConfig[O Option](opts []O) (Config, error) {
-	c := Config{MinRate: defaultMinRate()}
+	c := Config{MinRate: pace.DefaultRate()}
 	err := mistake.InOptions(opts, func(o O) error { return o.Apply(&c) })
 	return c, err
 }
