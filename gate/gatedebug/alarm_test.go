@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/gate/internal/era"
 	"github.com/rpcgate/rpcgate/internal/eras"
 )
 
@@ -168,4 +169,53 @@ func TestAPageIsMadeInTheMiddleOfTrouble(t *testing.T) {
 			t.Errorf("%d gates are sampled, want 2", n)
 		}
 	})
+}
+
+// A flood of rejections does not queue for the lock of the sampler.
+func TestTheAlarmIsSilentWhileTheSamplerRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := mustGate(t, "db", 1)
+		h := newPage([]*gate.Gate{db}).hub
+		refuse(t, fullGate(t, db), gate.Call{})
+		for _, running := range []bool{true, true, false} {
+			if silent := h.sampling.Load() == uint64(era.Of(time.Now()))+1; silent != running {
+				t.Errorf("the alarm is silent: %v, want %v", silent, running)
+			}
+			time.Sleep(calmAfter)
+			synctest.Wait()
+		}
+	})
+}
+
+// An alarm of another era than the viewers' does not take their sampler away.
+func TestTheAlarmLeavesViewersOfAnotherEraAlone(t *testing.T) {
+	db := mustGate(t, "db", 1)
+	p := newPage([]*gate.Gate{db})
+	v := join(t, p, "db")
+	defer p.hub.leave(v)
+	before, _, _ := p.hub.count()
+	synctest.Test(t, func(t *testing.T) {
+		refuse(t, fullGate(t, db), gate.Call{})
+	})
+	p.hub.mu.Lock()
+	defer p.hub.mu.Unlock()
+	if p.hub.era != era.Real || p.hub.samples > before+1 {
+		t.Errorf("the sampler is in era %d after %d samples, want the real one and %d", p.hub.era, p.hub.samples, before)
+	}
+}
+
+// What was made in an unknown era cannot be used again, so each call would start a sampler.
+func TestTheAlarmOfAnUnknownEraIsIgnored(t *testing.T) {
+	p := newPage([]*gate.Gate{mustGate(t, "db", 1)})
+	p.hub.alarm(era.Unknown)
+	if n, runs, _ := p.hub.count(); n != 0 || runs {
+		t.Errorf("%d samples, the sampler runs: %v, want none", n, runs)
+	}
+	p.hub.alarm(era.Real)
+	p.hub.alarm(era.Unknown)
+	p.hub.mu.Lock()
+	defer p.hub.mu.Unlock()
+	if p.hub.era != era.Real {
+		t.Errorf("the sampler is in era %d, want the real one", p.hub.era)
+	}
 }

@@ -85,6 +85,7 @@ func (h *hub) runLocked(now era.Era) {
 // startLocked takes the first sample, whose rates are unknown, and sets the timer
 // for the next one.
 func (h *hub) startLocked() {
+	h.sampling.Store(uint64(h.era) + 1) // other calls need not wait for the lock to sound the alarm
 	if h.gates == nil {
 		h.gates = make([]sampled, len(h.watches))
 	}
@@ -97,7 +98,6 @@ func (h *hub) startLocked() {
 	h.runs++
 	run := h.runs
 	h.timer = time.AfterFunc(h.config.interval, func() { h.tick(run) })
-	h.sampling.Store(uint64(h.era) + 1)
 }
 
 // tick samples the gates and sends the samples to the viewers. A timer of an earlier
