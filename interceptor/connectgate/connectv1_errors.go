@@ -7,6 +7,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/rpcgate/rpcgate/interceptor/internal/exchange"
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal/details"
 )
@@ -43,7 +44,7 @@ func (i *interceptorV1) refuse(ctx context.Context, to responderV1, err error) e
 		if to != nil && to.Peer().Protocol == connect.ProtocolGRPC {
 			r = r.ForAttempt(first(to.RequestHeader(), refusal.AttemptsHeader))
 		}
-		return tellV1(to, r, refusalV1(to, r, err))
+		return tellV1(ctx, to, r, refusalV1(to, r, err))
 	}
 	return failedV1(err)
 }
@@ -69,11 +70,11 @@ func (i *interceptorV1) answer(ctx context.Context, to responderV1, err error) e
 		case !ok:
 			return err
 		case !r.refusal.IsLocal():
-			return tellV1(to, r.refusal, err)
+			return tellV1(ctx, to, r.refusal, err)
 		}
 	}
 	if r, ok := i.host.Refusal(ctx, err); ok {
-		return tellV1(to, r, refusalV1(to, r, err))
+		return tellV1(ctx, to, r, refusalV1(to, r, err))
 	}
 	return err
 }
@@ -81,7 +82,8 @@ func (i *interceptorV1) answer(ctx context.Context, to responderV1, err error) e
 // tellV1 returns err, the error of a refusal that ends the call, after it has removed
 // all other delays from the response. Connect adds the metadata of the error, which has
 // the delay, and clients take only one.
-func tellV1(to responderV1, r refusal.Refusal, err error) error {
+func tellV1(ctx context.Context, to responderV1, r refusal.Refusal, err error) error {
+	exchange.Refuse(ctx)
 	if to != nil {
 		c := carrierOf(to.Peer().Protocol)
 		delete(to.ResponseHeader(), c.key)

@@ -6,6 +6,7 @@ import (
 
 	connectv2 "connectrpc.com/connect/v2"
 
+	"github.com/rpcgate/rpcgate/interceptor/internal/exchange"
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal/details"
 )
@@ -84,6 +85,7 @@ func (s *serverV2) refusal(ctx context.Context, r refusal.Refusal, cause error) 
 // tellV2 sets the header or trailer with the delay of a refusal that ends the call,
 // since errors of v2 have no metadata, and returns err, its error.
 func tellV2(ctx context.Context, spec connectv2.Spec, r refusal.Refusal, err error) error {
+	exchange.Refuse(ctx)
 	info, ok := connectv2.CallInfoForServerContext(ctx)
 	if !ok {
 		return err

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -184,7 +185,7 @@ func TestWriterIsNotUsedAfterTheHandlerHasReturned(t *testing.T) {
 			}))
 			func() {
 				defer func() { _ = recover() }()
-				r := httptest.NewRequest(http.MethodPost, bidiRoute, http.NoBody)
+				r := httptest.NewRequest(http.MethodPost, bidiRoute, strings.NewReader("text"))
 				r.Proto, r.ProtoMajor, r.ProtoMinor, r.ContentLength = "HTTP/2.0", 2, 0, -1
 				r.Header.Set("Content-Type", "application/grpc")
 				h.ServeHTTP(w, r)

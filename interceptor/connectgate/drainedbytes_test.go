@@ -53,8 +53,8 @@ func serveHTTP2(h http.Handler, w http.ResponseWriter, n int, contentLength int6
 	return body
 }
 
-func TestAtMost16KiBOfARefusedRequestAreRead(t *testing.T) {
-	const most = 16 << 10
+func TestAtMost256KiBOfARefusedRequestAreRead(t *testing.T) {
+	const most = 256 << 10
 	g := gate.Must(gate.New("db", 1, gate.WithMaxWait(0)))
 	defer fill(t, g)()
 	handlers := map[string]http.Handler{

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
@@ -21,11 +20,10 @@ type heldWriter struct {
 	http.ResponseWriter
 	retryAfter bool // add a Retry-After; see Transcoded
 
-	// sent means that nothing is held any more, over that the handler has returned.
-	// Only the handler's goroutine writes them, under the lock. Other goroutines
-	// read them under the lock.
-	sent, over bool
-	lock       sync.Mutex
+	// sent means that nothing is held any more. Only the handler's goroutine writes
+	// it, under the lock. Other goroutines read it under the lock.
+	sent bool
+	lock sync.Mutex
 
 	// committed are the headers as they were when the handler called WriteHeader,
 	// or Flush, which sets flush. What it sets afterwards are trailers.
@@ -57,33 +55,12 @@ func (w *heldWriter) setSent() {
 	w.lock.Unlock()
 }
 
-func (w *heldWriter) setOver() {
-	w.lock.Lock()
-	w.sent, w.over = true, true
-	w.lock.Unlock()
-}
-
-// hurryReads is hurry as long as nothing was sent. Unlike other methods it may be
-// called on any goroutine, and after the handler has returned.
-func (w *heldWriter) hurryReads() (stop func(), ok bool) {
-	w.lock.Lock()
-	sent := w.sent
-	w.lock.Unlock()
-	if sent {
-		return nil, false
-	}
-	return hurry(w.ResponseWriter, w.setReadDeadline)
-}
-
-// setReadDeadline fails when the handler has returned: then the writer of net/http
-// must not be used any more, and would crash.
-func (w *heldWriter) setReadDeadline(t time.Time) error {
+// unsent reports whether nothing was sent yet. Unlike other methods it may be called on
+// any goroutine.
+func (w *heldWriter) unsent() bool {
 	w.lock.Lock()
 	defer w.lock.Unlock()
-	if w.over {
-		return http.ErrNotSupported
-	}
-	return http.NewResponseController(w.ResponseWriter).SetReadDeadline(t)
+	return !w.sent
 }
 
 // Write sends the headers, if they are held back, and a message.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/interceptor/internal/exchange"
 	"github.com/rpcgate/rpcgate/interceptor/internal/host"
 	"github.com/rpcgate/rpcgate/interceptor/internal/opening"
 	"github.com/rpcgate/rpcgate/interceptor/internal/pace"
@@ -151,6 +152,9 @@ func (m *middleware) call(ctx context.Context, r *http.Request, route string) ga
 // refuse answers a request that was not admitted. If it cannot write the answer, the
 // client has gone.
 func (m *middleware) refuse(w http.ResponseWriter, r *http.Request, as wire, waiting context.Context, err error) {
+	x, r, end := exchange.Of(w, r)
+	defer end()
+	x.Refuse()
 	if refused, ok := m.host.Refusal(waiting, err); ok {
 		if as == wireGRPC {
 			refused = refused.ForAttempt(first(r.Header, refusal.AttemptsHeader))
@@ -159,7 +163,6 @@ func (m *middleware) refuse(w http.ResponseWriter, r *http.Request, as wire, wai
 	} else {
 		_ = writeFailure(w, r, as, err)
 	}
-	drain(w, r)
 }
 
 // deadlineContext has the client's deadline, but does not end when that has passed.

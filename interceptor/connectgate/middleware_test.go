@@ -24,12 +24,12 @@ func TestMiddlewareRefusesBeforeTheBodyIsSent(t *testing.T) {
 		defer fill(t, g)()
 		s := memhttp.Start(t, connectgate.NewMiddleware(g)(handlerV1(nil)))
 		began := time.Now()
-		// A body of this length never comes.
+		// A body of this length never comes. The answer waits a moment for it.
 		res, body := exchange(t, s, strings.Replace(postUnary, "Content-Length: 2", "Content-Length: 1000", 1))
 		checkUnaryHead(t, res, http.StatusTooManyRequests)
 		checkError(t, body, "resource_exhausted", "LIMIT")
-		if took := time.Since(began); took != 0 {
-			t.Errorf("the refusal took %s", took)
+		if took := time.Since(began); took != 10*time.Millisecond || !res.Close {
+			t.Errorf("the refusal took %s, and closes the connection: %t", took, res.Close)
 		}
 	})
 }

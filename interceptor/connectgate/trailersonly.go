@@ -3,6 +3,7 @@ package connectgate
 import (
 	"net/http"
 
+	"github.com/rpcgate/rpcgate/interceptor/internal/exchange"
 	"github.com/rpcgate/rpcgate/interceptor/internal/mistake"
 )
 
@@ -22,10 +23,10 @@ import (
 // another error, headers and trailers are sent apart, as without TrailersOnly.
 //
 // When a handler closes the request's body before it has sent a message, TrailersOnly
-// first reads what the client is still sending, up to 16 KiB and for up to 10 ms.
-// Otherwise net/http would reset the stream, and some proxies take the reset for the
-// answer to another call. Only clients that keep their side of a stream open notice
-// the delay.
+// first reads what the client is still sending, up to 256 KiB and for up to 50 ms; on a
+// server that httpgate.ConfigureServer has configured, up to 4 MiB. Otherwise net/http
+// would reset the stream, which harms other calls of some clients and proxies. Only
+// clients that keep their side of a stream open notice the delay.
 //
 // Everything else stays the same: calls that send messages or succeed, headers that a
 // handler flushes, gRPC-Web and Connect calls, HTTP/1.1, and all other requests. The
@@ -56,9 +57,13 @@ func holding(h http.Handler, retryAfter bool) http.Handler {
 			return
 		}
 		held := &heldWriter{ResponseWriter: w, retryAfter: retryAfter}
-		defer held.setOver() // also after a panic, from which a caller may recover
-		if drainable(r) {
-			r.Body = newDrainedBody(held, r.Body)
+		x, r, end := exchange.Of(w, r)
+		defer end() // also after a panic, from which a caller may recover
+		defer held.setSent()
+		if retryAfter {
+			x.CloseUnreadIf(held.unsent)
+		} else {
+			x.DrainIf(held.unsent)
 		}
 		if _, ok := w.(http.Flusher); ok {
 			h.ServeHTTP(held, r)

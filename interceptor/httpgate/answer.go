@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/interceptor/internal/exchange"
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
@@ -23,6 +24,9 @@ func WriteRejection(w http.ResponseWriter, r *http.Request, err error) bool {
 	if !errors.As(err, &rejection) {
 		return false
 	}
+	x, r, end := exchange.Of(w, r)
+	defer end()
+	x.Refuse()
 	writeRefusal(w, r, refusal.New(r.Context(), rejection, false))
 	return true
 }
@@ -38,6 +42,9 @@ func writeRefusal(w http.ResponseWriter, r *http.Request, refused refusal.Refusa
 
 // answer answers a request that was not admitted.
 func (m *middleware) answer(w http.ResponseWriter, r *http.Request, err error) {
+	x, r, end := exchange.Of(w, r)
+	defer end()
+	x.Refuse()
 	if refused, ok := m.host.Refusal(r.Context(), err); ok {
 		writeRefusal(w, r, refused)
 		return

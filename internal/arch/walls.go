@@ -34,7 +34,7 @@ func walls() []wall {
 	core := []string{"gate", "gate/internal/era"}
 	shared := slices.Concat(core, []string{"interceptor", "interceptor/otelgate",
 		"interceptor/internal/host", "interceptor/internal/mistake", "interceptor/internal/refusal", "interceptor/internal/shutdown",
-		"interceptor/internal/pace"})
+		"interceptor/internal/exchange", "interceptor/internal/pace"})
 	messages := "interceptor/internal/refusal/details"
 	opening := "interceptor/internal/opening"
 	return []wall{
@@ -42,10 +42,11 @@ func walls() []wall {
 		{of: "gate/gateconfig/...", own: []string{"gate/...", "gen/rpcgate/v1"},
 			external: []string{"google.golang.org/protobuf/...", "go.yaml.in/yaml/..."}},
 		{of: "interceptor", own: shared, external: otel},
+		{of: "interceptor/internal/exchange"},
 		{of: "interceptor/internal/host", own: shared, external: otel},
 		{of: "interceptor/internal/mistake"},
 		{of: "interceptor/internal/opening", own: core},
-		{of: "interceptor/internal/pace", own: core},
+		{of: "interceptor/internal/pace", own: slices.Concat(core, []string{"interceptor/internal/exchange"})},
 		{of: "interceptor/internal/refusal", own: core},
 		{of: "interceptor/internal/shutdown", own: core},
 		{of: messages, own: slices.Concat(core, []string{"interceptor/internal/refusal"}), external: details},

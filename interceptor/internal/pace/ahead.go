@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/interceptor/internal/exchange"
 )
 
 // maxAhead is the size up to which the body of a waiting call is read. A waiting call has
@@ -33,7 +34,7 @@ type ahead struct {
 // not be the beginning of another protocol.
 func sizeAhead(w http.ResponseWriter, r *http.Request) int {
 	if r.ContentLength <= 0 || r.ContentLength > maxAhead ||
-		r.Header["Expect"] != nil || r.Header["Upgrade"] != nil || !HasDeadlines(w) {
+		r.Header["Expect"] != nil || r.Header["Upgrade"] != nil || !exchange.HasDeadlines(w) {
 		return 0
 	}
 	return int(r.ContentLength)

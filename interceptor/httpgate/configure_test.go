@@ -1,0 +1,146 @@
+package httpgate_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"golang.org/x/net/http2"
+
+	"github.com/rpcgate/rpcgate/interceptor/httpgate"
+	"github.com/rpcgate/rpcgate/internal/memhttp"
+)
+
+// windows returns what the server lets a new HTTP/2 client send unasked: on a stream, and on the connection.
+func windows(t *testing.T, s *memhttp.Server) (stream, connection uint32) {
+	t.Helper()
+	conn, err := s.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	framer := http2.NewFramer(conn, conn)
+	go func() {
+		_, _ = conn.Write([]byte(http2.ClientPreface))
+		_ = framer.WriteSettings()
+	}()
+	const initial = 65535 // RFC 9113, section 6.9.2
+	stream, connection = initial, initial
+	for range 3 { // settings, their acknowledgement, and the window of the connection
+		frame, err := framer.ReadFrame()
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch f := frame.(type) {
+		case *http2.SettingsFrame:
+			if v, ok := f.Value(http2.SettingInitialWindowSize); ok {
+				stream = v
+			}
+		case *http2.WindowUpdateFrame:
+			if f.StreamID == 0 {
+				connection += f.Increment
+			}
+		}
+	}
+	return stream, connection
+}
+
+func TestTheWindowsThatClientsSee(t *testing.T) {
+	for name, test := range map[string]struct {
+		set                *http.HTTP2Config
+		opts               []httpgate.ServerOption
+		stream, connection uint32
+	}{
+		"default":        {nil, nil, 1 << 20, 64 << 20},
+		"small":          {nil, []httpgate.ServerOption{httpgate.WithSmallWindows()}, 64 << 10, 16 << 20},
+		"connection":     {&http.HTTP2Config{MaxReceiveBufferPerConnection: 2 << 20}, nil, 1 << 20, 2 << 20},
+		"stream":         {&http.HTTP2Config{MaxReceiveBufferPerStream: 128 << 10}, nil, 128 << 10, 64 << 20},
+		"something else": {&http.HTTP2Config{MaxConcurrentStreams: 9}, nil, 1 << 20, 64 << 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				srv := &http.Server{HTTP2: test.set}
+				var before http.HTTP2Config
+				if test.set != nil {
+					before = *test.set
+				}
+				httpgate.ConfigureServer(srv, test.opts...)
+				if test.set != nil && (test.set.MaxReceiveBufferPerConnection != before.MaxReceiveBufferPerConnection ||
+					test.set.MaxReceiveBufferPerStream != before.MaxReceiveBufferPerStream) {
+					t.Error("the program's own HTTP2Config was changed")
+				}
+				stream, connection := windows(t, memhttp.StartServer(t, srv))
+				if stream != test.stream || connection != test.connection {
+					t.Errorf("a stream has %d and a connection %d bytes, want %d and %d", stream, connection, test.stream, test.connection)
+				}
+			})
+		})
+	}
+}
+
+// TestConfigureServerKeepsWhatIsSet has a handler, a ConnContext and a Stopper, before and after.
+func TestConfigureServerKeepsWhatIsSet(t *testing.T) {
+	type key struct{}
+	for _, before := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Context().Value(key{}) != "kept" {
+					t.Error("the ConnContext was not called")
+				}
+				w.WriteHeader(http.StatusTeapot)
+			})}
+			srv.ConnContext = func(ctx context.Context, _ net.Conn) context.Context { return context.WithValue(ctx, key{}, "kept") }
+			var stopper *httpgate.Stopper
+			if before {
+				stopper = httpgate.NewStopper(srv)
+			}
+			httpgate.ConfigureServer(srv)
+			if !before {
+				stopper = httpgate.NewStopper(srv)
+			}
+			s := memhttp.StartServer(t, srv)
+			for _, client := range []*http.Client{s.Client(), s.ClientHTTP2()} {
+				res, err := client.Post(s.URL, "text/plain", strings.NewReader("hello"))
+				if err != nil || res.StatusCode != http.StatusTeapot {
+					t.Fatalf("got %v and error %v", res, err)
+				}
+				_ = res.Body.Close()
+				client.CloseIdleConnections()
+			}
+			if err := stopper.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestConfigureServerUsesTheDefaultMux(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := &http.Server{}
+		httpgate.ConfigureServer(srv)
+		s := memhttp.StartServer(t, srv)
+		res, err := s.Client().Get(s.URL + "/nowhere")
+		if err != nil || res.StatusCode != http.StatusNotFound {
+			t.Fatalf("got %v and error %v", res, err)
+		}
+		_ = res.Body.Close()
+	})
+}
+
+func TestMistakesOfConfigureServerPanic(t *testing.T) {
+	for want, f := range map[string]func(){
+		"httpgate: ConfigureServer: want a server, got nil": func() { httpgate.ConfigureServer(nil) },
+		"httpgate: option 0: want an Option, got nil":       func() { httpgate.ConfigureServer(&http.Server{}, nil) },
+	} {
+		func() {
+			defer func() {
+				if got := recover(); got != want {
+					t.Errorf("got the panic %v, want %s", got, want)
+				}
+			}()
+			f()
+		}()
+	}
+}
