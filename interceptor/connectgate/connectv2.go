@@ -16,6 +16,10 @@ import (
 // all calls of a server. It runs before a request is read. The documentation of
 // [NewInterceptor] about streams, order, concurrency and panics applies to it, too.
 //
+// Two things need [NewMiddleware] in front, with the same a: only it sees the connection. A
+// client that sends the request of a unary call too slowly is cut off. And over HTTP/1.1 it
+// is noticed when a caller leaves while its call waits.
+//
 // The same a may be used with both versions of Connect: they share its limit.
 func NewServerInterceptor(a gate.Admitter, opts ...Option) connectv2.ServerInterceptor {
 	s := &serverV2{host: host.Must(pkg, a, opts)}

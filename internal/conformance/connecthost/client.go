@@ -37,6 +37,21 @@ func (c *client) Connections() int { return c.server.Connections() }
 // Over returns the server and an HTTP/2 client of it.
 func (c *client) Over() (*memhttp.Server, *http.Client) { return c.server, c.http }
 
+// Post returns a call in the protocol of the client.
+func (c *client) Post(text string) (path string, header http.Header, body string) {
+	path = conformance.Unary.Route()
+	switch c.protocol {
+	case GRPC:
+		return path, conformance.PostHeader("application/grpc+proto"), conformance.GRPCBody(text)
+	case GRPCWeb:
+		return path, conformance.PostHeader("application/grpc-web+proto"), conformance.GRPCBody(text)
+	default:
+		header = conformance.PostHeader("application/json")
+		header.Set("Connect-Protocol-Version", "1")
+		return path, header, fmt.Sprintf("{\"text\": %q}", text)
+	}
+}
+
 func (c *client) Probe(ctx context.Context, path string) error {
 	return conformance.Probe(ctx, c.http, c.server.URL+path)
 }

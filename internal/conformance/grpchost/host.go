@@ -36,8 +36,10 @@ func base(name string) conformance.Host {
 		Name:   name,
 		Shapes: conformance.Shapes(),
 		Lacks: map[string]string{
-			"DrainingMovesTheClientToAnotherConnection": "only GracefulStop ends a connection of grpc-go",
-			"HttpProbesPassAFullGate":                   conformance.NoProbes,
+			"DrainingMovesTheClientToAnotherConnection":         "only GracefulStop ends a connection of grpc-go",
+			"HttpProbesPassAFullGate":                           conformance.NoProbes,
+			"SlowSenderDoesNotKeepALease":                       conformance.SentWhole,
+			"CallerThatLeavesWhileWaitingOverHttp1FreesItsTurn": conformance.NoHTTP1,
 		},
 		Carriers: func(conformance.Shape) conformance.Carriers {
 			return conformance.Carriers{Code: true, Details: true, Pushback: true, Message: true}

@@ -18,6 +18,7 @@ import (
 // connectgate.TrailersOnly, as such a server should be.
 func ServeHTTP() conformance.Host {
 	h := base("grpc-go ServeHTTP")
+	delete(h.Lacks, "SlowSenderDoesNotKeepALease")
 	delete(h.Lacks, "DrainingMovesTheClientToAnotherConnection")
 	h.Start = func(t testing.TB, s conformance.Setup) conformance.Client {
 		server := grpc.NewServer(Interceptors(s)...)
@@ -38,6 +39,11 @@ func (c httpClient) Connections() int { return c.server.Connections() }
 
 // Over returns the server and an HTTP/2 client of it.
 func (c httpClient) Over() (*memhttp.Server, *http.Client) { return c.server, c.server.ClientHTTP2() }
+
+// Post returns a call in gRPC.
+func (c httpClient) Post(text string) (path string, header http.Header, body string) {
+	return conformance.Unary.Route(), conformance.PostHeader("application/grpc+proto"), conformance.GRPCBody(text)
+}
 
 // DialHTTP returns a connection of grpc-go to an HTTP server without TLS.
 func DialHTTP(t testing.TB, server *memhttp.Server, opts ...grpc.DialOption) *grpc.ClientConn {

@@ -101,6 +101,11 @@ func (c *client) Connections() int { return c.server.Connections() }
 // Over returns the server and an HTTP/2 client of it.
 func (c *client) Over() (*memhttp.Server, *http.Client) { return c.server, c.http }
 
+// Post returns a request: its body is the text.
+func (c *client) Post(text string) (path string, header http.Header, body string) {
+	return conformance.Unary.Route(), conformance.PostHeader("text/plain"), text
+}
+
 func (c *client) Probe(ctx context.Context, path string) error {
 	return conformance.Probe(ctx, c.http, c.server.URL+path)
 }

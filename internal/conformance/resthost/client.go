@@ -39,6 +39,11 @@ func (c *client) Connections() int { return c.server.Connections() }
 // Over returns the server and an HTTP/2 client of it.
 func (c *client) Over() (*memhttp.Server, *http.Client) { return c.server, c.http }
 
+// Post returns a call as JSON.
+func (c *client) Post(text string) (path string, header http.Header, body string) {
+	return unaryPath, conformance.PostHeader("application/json"), fmt.Sprintf("{\"text\": %q}", text)
+}
+
 func (c *client) Probe(ctx context.Context, path string) error {
 	return conformance.Probe(ctx, c.http, c.server.URL+path)
 }
