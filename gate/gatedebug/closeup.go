@@ -47,7 +47,7 @@ type holder struct {
 func (w *watch) newHolder(h *gate.Holder) holder {
 	return holder{
 		Route: clean.String(h.Route), RequestID: clean.String(h.RequestID),
-		RemoteIP: clean.String(h.RemoteIP), Key: w.shown(h.Key, h.KeyHash),
+		RemoteIP: w.config.addresses.Show(h.RemoteIP), Key: w.shown(h.Key, h.KeyHash),
 		Priority: h.Priority.String(), Cost: h.Cost, AgeMs: h.Age.Milliseconds(), Passing: h.Passing,
 	}
 }

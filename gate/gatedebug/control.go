@@ -32,33 +32,10 @@ type outcome struct {
 	DryRun bool   `json:"dry_run"`
 }
 
-// serveControl executes a command. It must be a POST, from the page itself or from
-// a client that is not a browser. To a browser, a site whose name points to this
-// server by DNS rebinding is the page itself, so the host matters, too.
+// serveControl executes a command.
 func (p *page) serveControl(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodPost {
-		notAllowed(w, "POST")
-		return
-	}
-	if !p.config.mayControl(r.Host) {
-		fail(w, http.StatusForbidden, "Host", r.Host, "want localhost, a loopback address or a host that the program allows with WithControl")
-		return
-	}
-	if err := p.origins.Check(r); err != nil {
-		fail(w, http.StatusForbidden, "Origin", r.Header.Get("Origin"), "requests from other sites are not allowed (%s)", err)
-		return
-	}
-	// Other sites can send a form without permission, but a form cannot have this type.
-	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
-		fail(w, http.StatusUnsupportedMediaType, "Content-Type", r.Header.Get("Content-Type"), "want application/json")
-		return
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCommand))
-	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		fail(w, http.StatusRequestEntityTooLarge, "body", "", "want at most %d bytes", maxCommand)
-		return
-	} else if err != nil {
-		http.Error(w, "the body cannot be read", http.StatusBadRequest)
+	body, ok := p.readCommand(w, r)
+	if !ok {
 		return
 	}
 	c, code, bad := p.parse(body)
@@ -78,6 +55,39 @@ func (p *page) serveControl(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(append(mustMarshal(outcome{g.Name(), g.Limit(), g.DryRun()}), '\n'))
+}
+
+// readCommand returns the body of a request that changes something, or answers it. It must
+// be a POST, from the page itself or from a client that is not a browser. To a browser, a
+// site whose name points to this server by DNS rebinding is the page itself, so the host
+// matters, too.
+func (p *page) readCommand(w http.ResponseWriter, r *http.Request) (body []byte, ok bool) {
+	if r.Method != http.MethodPost {
+		notAllowed(w, "POST")
+		return nil, false
+	}
+	if !p.config.mayControl(r.Host) {
+		fail(w, http.StatusForbidden, "Host", r.Host, "want localhost, a loopback address or a host that the program allows with WithControl")
+		return nil, false
+	}
+	if err := p.origins.Check(r); err != nil {
+		fail(w, http.StatusForbidden, "Origin", r.Header.Get("Origin"), "requests from other sites are not allowed (%s)", err)
+		return nil, false
+	}
+	// Other sites can send a form without permission, but a form cannot have this type.
+	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
+		fail(w, http.StatusUnsupportedMediaType, "Content-Type", r.Header.Get("Content-Type"), "want application/json")
+		return nil, false
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCommand))
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		fail(w, http.StatusRequestEntityTooLarge, "body", "", "want at most %d bytes", maxCommand)
+		return nil, false
+	} else if err != nil {
+		http.Error(w, "the body cannot be read", http.StatusBadRequest)
+		return nil, false
+	}
+	return body, true
 }
 
 // parse reads a command and checks all of it, so that a bad command changes nothing.

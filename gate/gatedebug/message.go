@@ -34,6 +34,7 @@ type hello struct {
 	WindowMs   int64           `json:"window_ms"`
 	Control    bool            `json:"control"`
 	Traces     bool            `json:"traces"`
+	Log        bool            `json:"log"`
 	RowColumns []string        `json:"row_columns"`
 	Columns    []string        `json:"columns"` // of numbers
 	Gates      []string        `json:"gates"`   // names, by index
@@ -46,7 +47,7 @@ type hello struct {
 func (h *hub) helloMessageLocked() []byte {
 	m := hello{
 		T: h.last.UnixMilli(), IntervalMs: h.config.interval.Milliseconds(), WindowMs: window.Milliseconds(),
-		Control: h.config.control, Traces: h.config.traceID != nil,
+		Control: h.config.control, Traces: h.config.traceID != nil, Log: h.config.log != nil,
 		RowColumns: rowColumns(), Columns: numberColumns(),
 		Gates: make([]string, len(h.watches)), Sparks: h.sparksLocked(),
 	}

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/rpcgate/rpcgate/gate/gatelog"
+	"github.com/rpcgate/rpcgate/gate/internal/clean"
 )
 
 // Defaults of the options.
@@ -30,6 +33,8 @@ type config struct {
 	control      bool
 	controlHosts []string // canonical; loopback ones are allowed without being here
 	rawKeys      bool
+	addresses    clean.Addresses
+	log          *gatelog.Logger // may be nil
 }
 
 // newConfig applies options to the defaults. The error names everything that is
@@ -134,6 +139,23 @@ func WithInterval(d time.Duration) Option {
 func WithRawKeys() Option {
 	return optionFunc(func(c *config) error {
 		c.rawKeys = true
+		return nil
+	})
+}
+
+// WithShortAddresses shows only the network of an address: the first 24 bits of IPv4, the
+// first 48 of IPv6. By default addresses are shown whole.
+func WithShortAddresses() Option {
+	return optionFunc(func(c *config) error {
+		c.addresses = max(c.addresses, clean.Short)
+		return nil
+	})
+}
+
+// WithoutAddresses shows no addresses of callers. By default they are shown whole.
+func WithoutAddresses() Option {
+	return optionFunc(func(c *config) error {
+		c.addresses = clean.Hidden
 		return nil
 	})
 }

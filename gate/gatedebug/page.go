@@ -110,6 +110,10 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.serveControl(w, r)
 		return
 	}
+	if name == "log" && p.config.log != nil {
+		p.serveLog(w, r)
+		return
+	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		notAllowed(w, "GET, HEAD")
 		return

@@ -45,7 +45,7 @@ func (w *watch) newRejection(ctx context.Context, e *gate.Event, now time.Time) 
 	r := rejection{
 		Time:     now.UnixMilli(),
 		Decision: e.Decision.String(), Reason: e.Reason.String(),
-		Route: kept(call.Route), RequestID: kept(call.RequestID), RemoteIP: kept(call.RemoteIP),
+		Route: kept(call.Route), RequestID: kept(call.RequestID), RemoteIP: strings.Clone(w.config.addresses.Show(call.RemoteIP)),
 		Key: strings.Clone(w.shown(call.Key, e.KeyHash)), Priority: call.Priority.String(),
 		WaitedMs: ms(e.Waited), InFlight: e.InFlight, Limit: e.Limit, DryRun: e.DryRun, SelfWait: e.SelfWait,
 	}

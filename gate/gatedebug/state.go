@@ -157,13 +157,15 @@ func (w *watch) state(now time.Time, holders int) gateState {
 	for i := range s.Holders {
 		h := all[i]
 		h.Key = w.shown(h.Key, h.KeyHash)
-		cleanAll(&h.Route, &h.RequestID, &h.RemoteIP)
+		h.RemoteIP = w.config.addresses.Show(h.RemoteIP)
+		cleanAll(&h.Route, &h.RequestID)
 		s.Holders[i] = shownHolder(h)
 	}
 	for i := range s.Waiters {
 		h := waiters[i]
 		h.Key = w.shown(h.Key, h.KeyHash)
-		cleanAll(&h.Route, &h.RequestID, &h.RemoteIP)
+		h.RemoteIP = w.config.addresses.Show(h.RemoteIP)
+		cleanAll(&h.Route, &h.RequestID)
 		s.Waiters[i] = shownWaiter(h)
 	}
 	w.mu.Lock()

@@ -19,6 +19,7 @@ export class Model {
     this.windowMs = 300000;
     this.control = false;
     this.traces = false;
+    this.log = false;
     this.ticks = 0;
     this.open = null;
   }
@@ -27,7 +28,7 @@ export class Model {
     const same = this.gates.length === m.gates.length && this.gates.every((g, i) => g.name === m.gates[i]);
     if (!same) this.gates = m.gates.map((name) => ({ name, row: null, spark: [] }));
     Object.assign(this, {
-      t: m.t, intervalMs: m.interval_ms, windowMs: m.window_ms, control: m.control, traces: m.traces,
+      t: m.t, intervalMs: m.interval_ms, windowMs: m.window_ms, control: m.control, traces: m.traces, log: m.log,
       columns: m.columns, rowColumns: m.row_columns,
     });
     this.rows(m.rows);

@@ -1,6 +1,7 @@
 // The page: it reads the stream of events and renders the parts.
 
 import { Control } from "./control.js";
+import { Log } from "./log.js";
 import { $, clockTime, setText } from "./dom.js";
 import { List } from "./list.js";
 import { Model } from "./model.js";
@@ -12,6 +13,7 @@ const model = new Model();
 const list = new List(model, openGate);
 const open = new Open(model);
 const control = new Control(model);
+const log = new Log(model);
 let source = null;
 let paused = false;
 let lastNews = 0;
@@ -119,6 +121,7 @@ function render() {
     list.render();
     open.render();
     control.render();
+    log.render();
     setText($("clock"), model.t ? clockTime(model.t) : "");
     document.documentElement.dataset.ticks = model.ticks;
   });
