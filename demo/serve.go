@@ -100,17 +100,18 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer) (err er
 	}
 	defer func() { err = errors.Join(err, shutdown(seen)) }()
 	var gates *server.Gates
+	var decisions *gatelog.Logger
 	if !c.ungated {
 		if gates, err = server.NewGates(c.gates); err != nil {
 			return err
 		}
-		decisions := gatelog.New(log)
+		decisions = gatelog.New(log)
 		defer decisions.Close() // writes the last summaries
 		gates.Observe(decisions)
 		warnOfProxy(log, gates, c.proxy)
 	}
 	greet(stderr, listener.Addr().String())
-	ops := &server.Ops{Metrics: seen.Scraped, Control: c.control, ControlHosts: c.hosts, Grace: c.grace}
+	ops := &server.Ops{Metrics: seen.Scraped, Control: c.control, ControlHosts: c.hosts, Log: decisions, Grace: c.grace}
 	return serveUntil(ctx, server.New(st, gates, nil, ops), listener, c.grace+drainTime, stderr)
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/gate/gatedebug"
+	"github.com/rpcgate/rpcgate/gate/gatelog"
 	"github.com/rpcgate/rpcgate/interceptor"
 )
 
@@ -23,6 +24,8 @@ type Ops struct {
 	Control bool         // lets the live page set limits
 	// ControlHosts are the hosts besides localhost at which it may; see gatedebug.WithControl.
 	ControlHosts []string
+	// Log is the log of decisions, which the live page shows and, with Control, changes. It may be nil.
+	Log *gatelog.Logger
 	// Grace is how long the server goes on after it is not ready any more, until balancers have noticed.
 	Grace time.Duration
 }
@@ -64,6 +67,9 @@ func (o *Ops) mount(mux *http.ServeMux, gates []*gate.Gate) {
 	opts := []gatedebug.Option{gatedebug.WithTraceID(traceID)}
 	if o.Control {
 		opts = append(opts, gatedebug.WithControl(o.ControlHosts...))
+	}
+	if o.Log != nil {
+		opts = append(opts, gatedebug.WithLog(o.Log))
 	}
 	mux.Handle("/debug/gate/", gatedebug.Handler(gates, opts...))
 	mux.Handle("/healthz", gatedebug.Health(gates...))
