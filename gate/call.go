@@ -10,7 +10,9 @@ import (
 //
 // Acquire returns a lease that must be released when the call's work is done,
 // or an error: a [*Rejection] when the call is rejected, or ctx's own error when
-// the caller went away. An Admitter is safe for concurrent use.
+// the caller went away. Any other error says that the Admitter itself has failed: hosts
+// answer Internal, or status 500, without the text of the error. An Admitter is safe for
+// concurrent use.
 type Admitter interface {
 	Acquire(ctx context.Context, call Call) (Lease, error)
 }

@@ -80,7 +80,9 @@ const (
 	HoldStream StreamMode = iota
 	// HoldOpening holds it until the first response message is sent: for an
 	// expensive start with a cheap tail. A message that cannot be sent counts,
-	// too. Headers alone do not.
+	// too. Headers alone do not. The handler must be done with what the gate
+	// protects by then: if it sends the rows of a query while it reads them, the
+	// query still holds its connection, for as long as the client reads.
 	HoldOpening
 	// HoldMessage acquires a lease for each message that is received, and holds
 	// it until the next one is asked for: an idle stream holds nothing.

@@ -99,13 +99,21 @@ func (s *shop) monthlyReport(
 	ctx, end := within(ctx, &err)
 	defer end()
 	month := time.Month(req.GetMonth())
-	return s.store.MonthlyReport(ctx, int(req.GetYear()), month, func(d store.Day) error {
-		return send(&reportsv1.MonthlyReportResponse{
+	days, err := s.store.MonthlyReport(ctx, int(req.GetYear()), month)
+	if err != nil {
+		return err
+	}
+	for _, d := range days {
+		err := send(&reportsv1.MonthlyReportResponse{
 			Day:          int32(d.Day),
 			Orders:       d.Orders,
 			RevenueCents: d.RevenueCents,
 		})
-	})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // within bounds the time of a handler. If the time is over, end replaces the handler's error, which may be any error of

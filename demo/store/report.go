@@ -13,11 +13,12 @@ type Day struct {
 	RevenueCents int64
 }
 
-// MonthlyReport calls yield for each day of the month that has orders, from the first to the last, until yield returns
-// an error. It reads every order of the month and holds one connection all the time.
-func (s *Store) MonthlyReport(ctx context.Context, year int, month time.Month, yield func(Day) error) error {
+// MonthlyReport returns the days of the month that have orders, from the first to the last. It reads every order of the
+// month and holds one connection all the time. So it collects the days before the caller sends them anywhere: a client
+// that reads slowly would hold the connection for as long as it likes.
+func (s *Store) MonthlyReport(ctx context.Context, year int, month time.Month) ([]Day, error) {
 	if month < time.January || month > time.December {
-		return fmt.Errorf("%w: month must be from 1 to 12, got %d", ErrInvalid, month)
+		return nil, fmt.Errorf("%w: month must be from 1 to 12, got %d", ErrInvalid, month)
 	}
 	const query = `
 		SELECT CAST(strftime('%d', created_at / 1000, 'unixepoch') AS INTEGER) AS day, count(*), sum(amount_cents)
@@ -28,17 +29,16 @@ func (s *Store) MonthlyReport(ctx context.Context, year int, month time.Month, y
 	from := time.Date(year, month, 1, 0, 0, 0, 0, time.UTC)
 	rows, err := s.db.QueryContext(ctx, query, from.UnixMilli(), from.AddDate(0, 1, 0).UnixMilli())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer rows.Close()
+	var days []Day
 	for rows.Next() {
 		var d Day
 		if err := rows.Scan(&d.Day, &d.Orders, &d.RevenueCents); err != nil {
-			return err
+			return nil, err
 		}
-		if err := yield(d); err != nil {
-			return err
-		}
+		days = append(days, d)
 	}
-	return rows.Err()
+	return days, rows.Err()
 }

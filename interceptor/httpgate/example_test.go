@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"time"
 
@@ -86,4 +87,50 @@ func ExampleStopper() {
 	// 200 {"status":"ready"}
 	// stopped: <nil>
 	// 503 {"status":"shutting_down"}
+}
+
+// A gate can bound the bytes of the responses that are made at the same time: the cost is
+// estimated before the work, from what is asked for. The trap is an estimate that is too
+// low: the gate then admits more than it should, and nobody notices. So estimate what a
+// row takes at most, bound the rows, and compare with what was sent.
+func Example_responseBytes() {
+	const rowBytes, maxRows = 200, 1000
+	rowsOf := func(r *http.Request) int64 {
+		rows, err := strconv.ParseInt(r.URL.Query().Get("rows"), 10, 64)
+		if err != nil || rows < 1 || rows > maxRows {
+			return maxRows // the handler does not send more, either
+		}
+		return rows
+	}
+	bytes := gate.Must(gate.New("response-bytes", 100_000, gate.WithMaxWait(0)))
+	gated := httpgate.NewMiddleware(bytes, interceptor.WithCost(func(_ context.Context, _ string, request any) int64 {
+		return rowsOf(request.(*http.Request)) * rowBytes
+	}))
+	row := strings.Repeat("x", 250) // longer than it was thought to be
+	export := gated(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent := 0
+		for range rowsOf(r) {
+			n, _ := io.WriteString(w, row)
+			sent += n
+		}
+		lease, _ := gate.LeaseFromContext(r.Context())
+		if charged := lease.InFlight(); int64(sent) > charged {
+			fmt.Printf("%d bytes sent, %d charged: the estimate is too low\n", sent, charged)
+		}
+	}))
+	get := func(query string) {
+		w := httptest.NewRecorder()
+		export.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/export?"+query, nil))
+		fmt.Println(query, w.Code)
+	}
+	get("rows=100")
+
+	// Half of the budget is in use: a large export must wait for another time.
+	lease, _ := bytes.TryAcquire(gate.Call{Cost: 50_000})
+	get("rows=400")
+	lease.Release()
+	// Output:
+	// 25000 bytes sent, 20000 charged: the estimate is too low
+	// rows=100 200
+	// rows=400 429
 }
