@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -163,6 +164,7 @@ func TestOnlySlowClientsAreCutOff(t *testing.T) {
 			readAll(w, r)
 		}},
 		"no bound":                           {handle: readAll, opts: []httpgate.Option{interceptor.WithoutMinRate()}},
+		"a grace without an end":             {handle: readAll, opts: []httpgate.Option{interceptor.WithMinRate(1, math.MaxInt64)}},
 		"a bound that it keeps":              {handle: readAll, opts: []httpgate.Option{interceptor.WithMinRate(1, 2*time.Minute)}},
 		"streams of RPCs, which may be idle": {handle: readAll},
 	} {
@@ -186,6 +188,27 @@ func TestOnlySlowClientsAreCutOff(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestSlowSenderIsCutOffAlsoAfterTheHandlerHasThought(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t)
+		var took time.Duration
+		s := memhttp.Start(t, httpgate.NewMiddleware(g)(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.CopyN(io.Discard, r.Body, 1)
+			time.Sleep(time.Minute)
+			start := time.Now()
+			_, _ = io.ReadAll(r.Body)
+			took = time.Since(start)
+		})))
+		c := dialRaw(t, s)
+		defer c.leave()
+		c.send(slowPost + "x")
+		status, _, _ := c.answer()
+		if status != http.StatusRequestTimeout || cutOff(g) != 1 || took.Round(time.Millisecond) != 5001*time.Millisecond {
+			t.Errorf("got %d after %s and %d cut off, want 408 after 5 s and what a byte adds", status, took, cutOff(g))
+		}
+	})
 }
 
 func TestReadTimeoutOfTheServerStays(t *testing.T) {

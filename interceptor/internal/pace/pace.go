@@ -36,11 +36,13 @@ type Body struct {
 
 	mu       sync.Mutex // guards what follows
 	rate     Rate
-	lease    gate.Lease // the zero Lease before the call is admitted
-	timer    *time.Timer
-	reading  bool // a Read waits since began, and may do so for left
-	began    time.Time
-	left     time.Duration
+	lease    gate.Lease  // the zero Lease before the call is admitted
+	first    time.Time   // when the first Read began; the times below are since then
+	timer    *time.Timer // made by the first Read
+	armed    bool        // the timer will fire
+	reading  bool        // a Read waits since began, and may do so until late
+	began    time.Duration
+	late     time.Duration
 	received int64         // by all Reads
 	waited   time.Duration // in all Reads
 	slow     bool          // the call was cut off
@@ -146,32 +148,47 @@ func (b *Body) begin() bool {
 	if !b.rate.Bounds() || b.lease == (gate.Lease{}) || b.over {
 		return false
 	}
-	b.reading, b.began = true, time.Now()
-	b.left = max(b.rate.TimeFor(b.received)-b.waited, 0)
 	if b.timer == nil {
-		b.timer = time.AfterFunc(b.left, b.late)
-	} else {
-		b.timer.Reset(b.left)
+		b.first = time.Now()
+	}
+	b.reading, b.began = true, time.Since(b.first)
+	b.late = b.began + max(b.rate.TimeFor(b.received)-b.waited, 0)
+	// A timer that was armed for an earlier Read stays: no Read is late before it fires.
+	if !b.armed {
+		b.arm(b.late - b.began)
 	}
 	return true
+}
+
+func (b *Body) arm(d time.Duration) {
+	b.armed = true
+	if b.timer == nil {
+		b.timer = time.AfterFunc(d, b.look)
+	} else {
+		b.timer.Reset(d)
+	}
 }
 
 // finish ends a Read of n bytes, and reports whether the call was cut off.
 func (b *Body) finish(n int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.timer.Stop()
 	b.reading = false
 	b.received += int64(n)
-	b.waited += time.Since(b.began)
+	b.waited += time.Since(b.first) - b.began
 	return b.slow
 }
 
-// late cuts the call off, unless the timer was for an earlier Read.
-func (b *Body) late() {
+// look cuts the call off if a Read has waited for too long.
+func (b *Body) look() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.over || !b.reading || b.slow || time.Since(b.began) < b.left {
+	b.armed = false
+	if b.over || !b.reading {
+		return
+	}
+	if left := b.late - time.Since(b.first); left > 0 {
+		b.arm(left)
 		return
 	}
 	if !b.lease.CutOff(gate.ReasonSlowRequest) { // it was released
