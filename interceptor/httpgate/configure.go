@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"time"
 
 	"github.com/rpcgate/rpcgate/interceptor/internal/exchange"
 	"github.com/rpcgate/rpcgate/interceptor/internal/mistake"
@@ -16,6 +17,12 @@ const (
 	DefaultConnectionWindow = 64 << 20
 	SmallStreamWindow       = 64 << 10
 	SmallConnectionWindow   = 16 << 20
+)
+
+// Timeouts of a server that [ConfigureServer] has configured.
+const (
+	DefaultReadHeaderTimeout = 10 * time.Second
+	DefaultIdleTimeout       = 2 * time.Minute
 )
 
 // ServerOption configures [ConfigureServer].
@@ -53,6 +60,7 @@ func WithSmallWindows() ServerOption {
 //     (HTTP2.MaxReceiveBufferPerConnection). It is the most memory that a client can
 //     fill on a connection with bodies that nobody reads. A stream keeps net/http's 1
 //     MiB (HTTP2.MaxReceiveBufferPerStream); see [WithSmallWindows].
+//
 //   - It wraps the Handler and ConnContext, so that hosts without a ResponseWriter, the
 //     interceptors of Connect, can end refused calls in order: over HTTP/1.1 the answer
 //     does not wait for a body that has not arrived, and over HTTP/2 what the client is
@@ -60,8 +68,13 @@ func WithSmallWindows() ServerOption {
 //     stream ends. While many calls are refused at once it takes less time, and streams
 //     are reset.
 //
-// The middleware of this package and of connectgate do the latter without it, too, with
-// 256 KiB for each call.
+//   - It sets ReadHeaderTimeout to 10 s and IdleTimeout to 2 minutes, if neither they nor
+//     ReadTimeout, which counts for both, are set. Without them a client can keep
+//     connections for ever, before a gate sees anything of it. A negative time turns a
+//     timeout off. Proxies in front should close idle connections earlier.
+//
+// The middleware of this package and of connectgate end refused calls in order
+// without it, too, with 256 KiB for each call.
 //
 // ConfigureServer panics if srv or an option is nil.
 func ConfigureServer(srv *http.Server, opts ...ServerOption) {
@@ -72,6 +85,7 @@ func ConfigureServer(srv *http.Server, opts ...ServerOption) {
 	}
 	mistake.Panic(pkg, err)
 	c.setWindows(srv)
+	setTimeouts(srv)
 	counts := &exchange.Server{}
 	wrapConnContext(srv, counts)
 	wrapHandler(srv)
@@ -89,6 +103,18 @@ func (c serverConfig) setWindows(srv *http.Server) {
 		http2.MaxReceiveBufferPerStream = c.stream
 	}
 	srv.HTTP2 = &http2
+}
+
+func setTimeouts(srv *http.Server) {
+	if srv.ReadTimeout != 0 { // net/http takes it for those that are not set
+		return
+	}
+	if srv.ReadHeaderTimeout == 0 {
+		srv.ReadHeaderTimeout = DefaultReadHeaderTimeout
+	}
+	if srv.IdleTimeout == 0 {
+		srv.IdleTimeout = DefaultIdleTimeout
+	}
 }
 
 func wrapConnContext(srv *http.Server, counts *exchange.Server) {

@@ -2,11 +2,13 @@ package httpgate_test
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"golang.org/x/net/http2"
 
@@ -127,6 +129,53 @@ func TestConfigureServerUsesTheDefaultMux(t *testing.T) {
 		}
 		_ = res.Body.Close()
 	})
+}
+
+func TestTheTimeoutsOfAConfiguredServer(t *testing.T) {
+	const set = 7 * time.Second
+	for name, test := range map[string]struct {
+		srv          *http.Server
+		header, idle time.Duration
+	}{
+		"unset":  {&http.Server{}, 10 * time.Second, 2 * time.Minute},
+		"header": {&http.Server{ReadHeaderTimeout: set}, set, 2 * time.Minute},
+		"idle":   {&http.Server{IdleTimeout: set}, 10 * time.Second, set},
+		"read":   {&http.Server{ReadTimeout: set}, 0, 0},
+		"off":    {&http.Server{ReadHeaderTimeout: -1, IdleTimeout: -1}, -1, -1},
+	} {
+		if httpgate.ConfigureServer(test.srv); test.srv.ReadHeaderTimeout != test.header || test.srv.IdleTimeout != test.idle {
+			t.Errorf("%s: %s and %s, want %s and %s", name, test.srv.ReadHeaderTimeout, test.srv.IdleTimeout, test.header, test.idle)
+		}
+	}
+}
+
+// TestAClientThatSaysNothingIsDisconnected has connections without a request, in the middle of one, and after one.
+func TestAClientThatSaysNothingIsDisconnected(t *testing.T) {
+	for name, test := range map[string]struct {
+		sent string
+		want time.Duration
+	}{
+		"no request":            {"", 10 * time.Second},
+		"a part of its headers": {"GET / HTTP/1.1\r\nHost:", 10 * time.Second},
+		"after a request":       {"GET / HTTP/1.1\r\nHost: a\r\n\r\n", 2 * time.Minute},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			srv := &http.Server{Handler: http.NotFoundHandler()}
+			httpgate.ConfigureServer(srv)
+			conn, err := memhttp.StartServer(t, srv).Dial(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			if test.sent != "" {
+				go func() { _, _ = io.WriteString(conn, test.sent) }()
+			}
+			_, err = io.Copy(io.Discard, conn) // to the end of the connection
+			if took := time.Since(began); err != nil || took.Round(time.Second) != test.want {
+				t.Errorf("%s: the connection ended after %s with error %v, want %s", name, took, err, test.want)
+			}
+		})
+	}
 }
 
 func TestMistakesOfConfigureServerPanic(t *testing.T) {
