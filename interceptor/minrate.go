@@ -21,8 +21,9 @@ import (
 // have none, since a stream may be idle for long.
 //
 // httpgate and connectgate.NewMiddleware see each Read. grpcgate.BeforeDecode only sees
-// when a message is complete, and says what that means. An interceptor that comes after
-// the request was read has no use for this option. It is an error if bytesPerSecond is not
+// when a message is complete, and says what that means. Interceptors do without: those of
+// Connect v1 and grpc-go get unary calls whose request was read, and that of Connect v2
+// does not see the connection, so put the middleware in front of it. It is an error if bytesPerSecond is not
 // above 0, or grace is negative.
 func WithMinRate(bytesPerSecond int64, grace time.Duration) Option {
 	return host.OptionFunc(func(c *host.Config) error {

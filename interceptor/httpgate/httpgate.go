@@ -134,8 +134,12 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 	}
 }
 
-// rate returns how fast a client must send a request. A stream of RPCs may be idle.
+// rate returns how fast a client must send a request. A stream of RPCs may be idle, and so
+// may a tunnel, such as a websocket over HTTP/2.
 func (m *middleware) rate(r *http.Request) pace.Rate {
+	if r.Method == http.MethodConnect {
+		return pace.Rate{}
+	}
 	for _, contentType := range r.Header["Content-Type"] {
 		if strings.HasPrefix(contentType, "application/grpc") || strings.HasPrefix(contentType, "application/connect+") {
 			return pace.Rate{}

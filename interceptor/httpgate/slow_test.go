@@ -167,6 +167,7 @@ func TestOnlySlowClientsAreCutOff(t *testing.T) {
 		"a grace without an end":             {handle: readAll, opts: []httpgate.Option{interceptor.WithMinRate(1, math.MaxInt64)}},
 		"a bound that it keeps":              {handle: readAll, opts: []httpgate.Option{interceptor.WithMinRate(1, 2*time.Minute)}},
 		"streams of RPCs, which may be idle": {handle: readAll},
+		"tunnels, which may be idle":         {handle: readAll},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			g := newGate(t)
@@ -177,7 +178,11 @@ func TestOnlySlowClientsAreCutOff(t *testing.T) {
 			if strings.HasPrefix(name, "streams") {
 				kind = "application/grpc"
 			}
-			c.send("POST / HTTP/1.1\nHost: test\nContent-Type: " + kind + "\nContent-Length: 20\n\n0123456789")
+			method := "POST /"
+			if strings.HasPrefix(name, "tunnels") {
+				method = "CONNECT test:80"
+			}
+			c.send(method + " HTTP/1.1\nHost: test\nContent-Type: " + kind + "\nContent-Length: 20\n\n0123456789")
 			if !strings.HasPrefix(name, "a handler that thinks") {
 				time.Sleep(time.Minute)
 			}
