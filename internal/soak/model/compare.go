@@ -170,7 +170,11 @@ func (d *driver) compareEvents(p *pair) error {
 	}
 	if released {
 		e := p.releases[0]
-		return cmp.Or(differ("held told", e.Held, p.held), differ("waited told at release", e.Waited, p.waited))
+		return cmp.Or(
+			differ("held told", e.Held, p.held),
+			differ("waited told at release", e.Waited, p.waited),
+			differ("cut off told", e.Reason, p.cut),
+		)
 	}
 	return nil
 }
@@ -220,6 +224,9 @@ func (d *driver) compareSnapshot(s gate.Snapshot) error {
 		} else {
 			busy += n
 		}
+	}
+	if !maps.Equal(s.Totals.CutOff, d.ref.totals.cutOff) {
+		return fmt.Errorf("snapshot: cut off %v, want %v", s.Totals.CutOff, d.ref.totals.cutOff)
 	}
 	if !maps.Equal(s.WaitingBy, by) || !maps.Equal(s.Totals.ByReason, d.ref.totals.rejected) {
 		return fmt.Errorf("snapshot: waiting by %v, want %v; by reason %v, want %v",

@@ -31,6 +31,8 @@ var kinds = []struct {
 	{"release", 240, (*driver).opRelease},
 	{"release again", 30, (*driver).opReleaseAgain},
 	{"cancel", 60, (*driver).opCancel},
+	{"cut off", 20, (*driver).opCutOff},
+	{"cut off too late", 5, (*driver).opCutOffReleased},
 	{"set limit", 40, (*driver).opSetLimit},
 	{"dry run", 8, (*driver).opDryRun},
 	{"drain", 2, (*driver).opDrain},
@@ -130,6 +132,24 @@ func (d *driver) opCancel(o op) {
 	p.cancel()
 	if p.state == waiting && !p.dry {
 		d.ref.abandon(p.call)
+	}
+}
+
+// opCutOff is for any reason. Only some of them cut a call off.
+func (d *driver) opCutOff(o op) {
+	p, ok := choose(o.a, d.open(true))
+	if !ok {
+		return
+	}
+	reason := gate.ReasonSlowResponse + 1 - gate.Reason(o.b%4)
+	d.say("cut off %d: %s", p.id, reason)
+	d.err = differ("cut off", p.lease.CutOff(reason), d.ref.cutOff(p.call, reason))
+}
+
+// opCutOffReleased is for a lease that was released.
+func (d *driver) opCutOffReleased(o op) {
+	if l, ok := choose(o.a, d.past); ok {
+		d.err = differ("cut off after the release", l.CutOff(gate.ReasonSlowRequest), false)
 	}
 }
 

@@ -46,6 +46,7 @@ type call struct {
 	inFlight int64 // what its lease or rejection must say
 	limit    int64
 	held     time.Duration // when it was released
+	cut      gate.Reason   // it was cut off
 }
 
 // reference is the gate as one would explain it: lists and sums, nothing is kept that can be counted. Time moves when
@@ -61,13 +62,13 @@ type reference struct {
 	serial   int
 	totals   struct {
 		accepted, abandoned uint64
-		rejected            map[gate.Reason]uint64
+		rejected, cutOff    map[gate.Reason]uint64
 	}
 }
 
 func newReference(c config) *reference {
 	r := &reference{config: c, limit: c.limit, dryRun: c.dryRun}
-	r.totals.rejected = map[gate.Reason]uint64{}
+	r.totals.rejected, r.totals.cutOff = map[gate.Reason]uint64{}, map[gate.Reason]uint64{}
 	return r
 }
 
@@ -218,6 +219,16 @@ func (r *reference) release(c *call) {
 	c.state, c.held = gone, r.now-c.since
 	r.forget(c)
 	r.serve()
+}
+
+// cutOff reports whether the call was cut off by this.
+func (r *reference) cutOff(c *call, reason gate.Reason) bool {
+	if c.state == gone || c.cut != 0 || reason != gate.ReasonSlowRequest && reason != gate.ReasonSlowResponse {
+		return false
+	}
+	c.cut = reason
+	r.totals.cutOff[reason]++
+	return true
 }
 
 func (r *reference) setLimit(n int64) {
