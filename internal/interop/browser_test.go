@@ -3,11 +3,7 @@
 package interop
 
 import (
-	"context"
-	"encoding/json"
 	"net/http"
-	"os/exec"
-	"syscall"
 	"testing"
 	"time"
 
@@ -16,71 +12,23 @@ import (
 
 	"github.com/rpcgate/rpcgate/interceptor/connectgate"
 	"github.com/rpcgate/rpcgate/interceptor/httpgate"
+	"github.com/rpcgate/rpcgate/internal/interop/js"
 )
-
-// page runs web.mjs, whose imports a browser finds by this map.
-const page = `<!doctype html><title>interop</title><script type="importmap">{"imports": {
-	"@bufbuild/protobuf": "/node_modules/@bufbuild/protobuf/dist/esm/index.js",
-	"@bufbuild/protobuf/codegenv2": "/node_modules/@bufbuild/protobuf/dist/esm/codegenv2/index.js",
-	"@bufbuild/protobuf/wire": "/node_modules/@bufbuild/protobuf/dist/esm/wire/index.js",
-	"@bufbuild/protobuf/wkt": "/node_modules/@bufbuild/protobuf/dist/esm/wkt/index.js",
-	"@connectrpc/connect": "/node_modules/@connectrpc/connect/dist/esm/index.js",
-	"@connectrpc/connect/protocol": "/node_modules/@connectrpc/connect/dist/esm/protocol/index.js",
-	"@connectrpc/connect/protocol-connect": "/node_modules/@connectrpc/connect/dist/esm/protocol-connect/index.js",
-	"@connectrpc/connect/protocol-grpc-web": "/node_modules/@connectrpc/connect/dist/esm/protocol-grpc-web/index.js",
-	"@connectrpc/connect-web": "/node_modules/@connectrpc/connect-web/dist/esm/index.js"
-}}</script><script type="module" src="/web.mjs"></script>`
 
 // chromium opens a page that calls the targets, all of another origin, and returns what it saw of each.
 func chromium(t *testing.T, targets []target) []sighting {
 	t.Helper()
-	if err := npmInstall(); err != nil {
+	if err := js.Install(t.Context(), "js"); err != nil {
 		t.Fatal(err)
 	}
-	seen := make(chan []sighting, 1)
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = w.Write([]byte(page))
-	})
-	mux.Handle("GET /", http.FileServer(http.Dir("js")))
-	mux.HandleFunc("GET /job", func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode(map[string]any{"descriptors": descriptors(t), "targets": targets})
-	})
-	mux.HandleFunc("POST /report", func(_ http.ResponseWriter, r *http.Request) {
-		var all []sighting
-		if err := json.NewDecoder(r.Body).Decode(&all); err != nil {
-			t.Error(err)
-		}
-		seen <- all
-	})
-	url := "http://" + serveHTTP(t, mux)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	browser := exec.CommandContext(ctx, "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
-		"--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-		"--remote-debugging-port=0", // or it ends when the page has loaded
-		"--user-data-dir="+t.TempDir(), url)
-	browser.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it is several processes
-	browser.Cancel = func() error { return syscall.Kill(-browser.Process.Pid, syscall.SIGKILL) }
-	browser.WaitDelay = 10 * time.Second
-	if err := browser.Start(); err != nil {
-		t.Fatalf("%v (on Debian: apt-get install chromium)", err)
+	var seen []sighting
+	if err := js.InBrowser(t.Context(), "js", t.TempDir(), targets, &seen); err != nil {
+		t.Fatal(err)
 	}
-	defer func() {
-		cancel()
-		_ = browser.Wait() // its error is that it was killed
-	}()
-	select {
-	case all := <-seen:
-		if len(all) != len(targets) {
-			t.Fatalf("%d results of %d", len(all), len(targets))
-		}
-		return all
-	case <-ctx.Done():
-		t.Fatal("the page did not report in time")
-		return nil
+	if len(seen) != len(targets) {
+		t.Fatalf("%d results of %d", len(seen), len(targets))
 	}
+	return seen
 }
 
 // withCORS lets pages of all origins call h and read the headers of a refusal, as the README says.

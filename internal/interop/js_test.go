@@ -6,23 +6,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protodesc"
-	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/types/descriptorpb"
-
 	"github.com/rpcgate/rpcgate/gate"
-	testv1 "github.com/rpcgate/rpcgate/gen/rpcgate/test/v1"
+	"github.com/rpcgate/rpcgate/internal/interop/js"
 )
 
 // target is one call that a script is to make. The fields are those that the scripts know.
@@ -58,10 +49,10 @@ type sighting struct {
 // node runs a script in js and returns what it saw of each target.
 func node(t *testing.T, script string, targets []target) []sighting {
 	t.Helper()
-	if err := npmInstall(); err != nil {
+	if err := js.Install(t.Context(), "js"); err != nil {
 		t.Fatal(err)
 	}
-	job, err := json.Marshal(map[string]any{"descriptors": descriptors(t), "targets": targets})
+	job, err := js.Job(targets)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,61 +75,6 @@ func node(t *testing.T, script string, targets []target) []sighting {
 		t.Fatalf("node %s: %v, %d results of %d\n%s%s", script, err, len(seen), len(targets), out, stderr.Bytes())
 	}
 	return seen
-}
-
-// npmInstall installs the packages that js/package-lock.json pins, unless they are.
-var npmInstall = sync.OnceValue(func() error {
-	for _, tool := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			return errors.New(tool + " is not installed: these tests need node 20 or later with npm " +
-				"(on Debian: apt-get install nodejs npm)")
-		}
-	}
-	lock, err := os.ReadFile("js/package-lock.json")
-	if err != nil {
-		return err
-	}
-	const mark = "js/node_modules/.installed" // a copy of the lock file that they were installed by
-	installed, err := os.ReadFile(mark)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if bytes.Equal(lock, installed) {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-	cmd.Dir = "js"
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return errors.New("npm ci: " + err.Error() + "\n" + string(out))
-	}
-	return os.WriteFile(mark, lock, 0o600)
-})
-
-// descriptors is the schema of the echo service and of what refusals carry, so that the scripts need no generated code.
-func descriptors(t *testing.T) []byte {
-	t.Helper()
-	var set descriptorpb.FileDescriptorSet
-	seen := map[string]bool{}
-	var add func(protoreflect.FileDescriptor)
-	add = func(file protoreflect.FileDescriptor) {
-		if seen[file.Path()] {
-			return
-		}
-		seen[file.Path()] = true
-		for i := range file.Imports().Len() {
-			add(file.Imports().Get(i))
-		}
-		set.File = append(set.File, protodesc.ToFileDescriptorProto(file))
-	}
-	add((&testv1.UnaryRequest{}).ProtoReflect().Descriptor().ParentFile())
-	add((&errdetails.RetryInfo{}).ProtoReflect().Descriptor().ParentFile())
-	b, err := proto.Marshal(&set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }
 
 func TestConnectNodeSeesWhatItIsRefusedWith(t *testing.T) {

@@ -51,10 +51,10 @@ func run(from, write, check string) error {
 		testErr = errors.New("a host breaks a promise")
 	}
 	if testErr == nil && write != "" {
-		testErr = writeTable(write, table.String())
+		testErr = section().Write(write, table.String())
 	}
 	if testErr == nil && check != "" {
-		testErr = checkTable(check, table.String())
+		testErr = section().Check(check, table.String())
 	}
 	return testErr
 }
