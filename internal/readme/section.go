@@ -13,31 +13,32 @@ type Section struct {
 
 // Write puts the content into the file.
 func (s Section) Write(path, content string) error {
-	text, err := os.ReadFile(path)
+	_, replaced, err := s.in(path, content)
 	if err != nil {
 		return err
-	}
-	replaced, err := s.Replace(string(text), content)
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
 	}
 	return os.WriteFile(path, []byte(replaced), 0o644)
 }
 
 // Check is an error if the file has other content.
 func (s Section) Check(path, content string) error {
-	text, err := os.ReadFile(path)
+	text, replaced, err := s.in(path, content)
+	if err == nil && replaced != text {
+		err = fmt.Errorf("%s: the table is not what the hosts do now: run this with -write", path)
+	}
+	return err
+}
+
+// in returns the text of a file, and what it is with the content in the section.
+func (s Section) in(path, content string) (text, replaced string, err error) {
+	b, err := os.ReadFile(path)
 	if err != nil {
-		return err
+		return "", "", err
 	}
-	replaced, err := s.Replace(string(text), content)
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+	if replaced, err = s.Replace(string(b), content); err != nil {
+		return "", "", fmt.Errorf("%s: %w", path, err)
 	}
-	if replaced != string(text) {
-		return fmt.Errorf("%s: the table is not what the hosts do now: run this with -write", path)
-	}
-	return nil
+	return string(b), replaced, nil
 }
 
 // Replace returns the text with the content in the section.

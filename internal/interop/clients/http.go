@@ -2,14 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/rpcgate/rpcgate/internal/conformance"
 )
@@ -39,55 +41,81 @@ func posts(kb []int, together bool, options ...string) func(context.Context, mee
 			return "", err
 		}
 		defer b.stop()
-		return postTo(ctx, "http://"+b.addr+conformance.Unary.Route(), m.dir, kb, together, options...)
+		var errs []error
+		for _, size := range kb {
+			runs, each := times, 1
+			if together {
+				runs, each = 1, times
+			}
+			got := map[string]int{}
+			for range runs {
+				if err := curlTo(ctx, got, each, "http://"+b.addr+conformance.Unary.Route(), m.dir, size, options...); err != nil {
+					return "", err
+				}
+			}
+			errs = append(errs, all(fmt.Sprintf("%d KB: of %d", size, times), got, refused))
+		}
+		return fmt.Sprintf("429 for all %d", len(kb)*times), errors.Join(errs...)
 	}
 }
 
-const times = 60
-
-func postTo(ctx context.Context, url, dir string, kb []int, together bool, options ...string) (string, error) {
-	var wrong []string
-	for _, size := range kb {
-		said, err := curlTo(ctx, url, dir, size*1000, together, options...)
+// crowd makes many refused POSTs of a size at once, and others beside them.
+func crowd(kb int) func(context.Context, meeting) (string, error) {
+	return func(ctx context.Context, m meeting) (string, error) {
+		b, err := m.busy(ctx, time.Second, forever)
 		if err != nil {
 			return "", err
 		}
-		bad := map[string]int{}
-		for _, s := range said {
-			if s != "429/0" {
-				bad[s]++
-			}
+		defer b.stop()
+		url, answers := "http://"+b.addr, [2]map[string]int{{}, {}}
+		var errs [2]error
+		var both sync.WaitGroup
+		for i, path := range []string{conformance.Unary.Route(), grpc_health_v1.Health_Check_FullMethodName} {
+			size := kb * (1 - i)
+			both.Go(func() {
+				errs[i] = curlTo(ctx, answers[i], crowdSize, url+path, m.dir, size, "--http1.1", "--parallel", "--parallel-max", "16")
+			})
 		}
-		if missing := times - len(said); missing > 0 {
-			bad["none"] = missing
-		}
-		for _, what := range slices.Sorted(maps.Keys(bad)) {
-			wrong = append(wrong, fmt.Sprintf("%d KB: %d of %d got %s", size, bad[what], times, what))
-		}
+		both.Wait()
+		return fmt.Sprintf("429 for all %d, the others answered", crowdSize), errors.Join(errs[0], errs[1],
+			all(fmt.Sprintf("of %d", crowdSize), answers[0], refused),
+			all(fmt.Sprintf("of %d beside them", crowdSize), answers[1], "HTTP 2xx"))
 	}
-	if len(wrong) > 0 {
-		return "", fmt.Errorf("%s (status/exit code)", strings.Join(wrong, ", "))
-	}
-	return fmt.Sprintf("429 for all %d", len(kb)*times), nil
 }
 
-// curlTo makes POSTs of a size and returns the status and the exit code of each.
-func curlTo(ctx context.Context, url, dir string, size int, together bool, options ...string) (said []string, err error) {
-	body := filepath.Join(dir, "body.json")
-	if err := os.WriteFile(body, fmt.Appendf(nil, "{\"text\": %q}", strings.Repeat("x", size)), 0o600); err != nil {
-		return nil, err
+const (
+	times     = 60
+	crowdSize = 300
+	refused   = "HTTP 429"
+)
+
+// curlTo lets one curl make POSTs, and counts the answers.
+func curlTo(ctx context.Context, answers map[string]int, n int, url, dir string, kb int, options ...string) error {
+	body := filepath.Join(dir, fmt.Sprintf("%d.json", kb))
+	text := "{}"
+	if kb > 0 {
+		text = fmt.Sprintf("{\"text\": %q}", strings.Repeat("x", kb*1000))
 	}
-	runs := times
-	if together {
-		runs, url = 1, fmt.Sprintf("%s?n=[1-%d]", url, times)
+	if err := os.WriteFile(body, []byte(text), 0o600); err != nil {
+		return err
 	}
 	args := append([]string{"-s", "-o", "/dev/null", "-H", "Content-Type: application/json", "--data-binary", "@" + body,
-		"--max-time", "20", "-w", "%{http_code}/%{exitcode}\n", url}, options...)
-	for range runs {
-		out, _ := exec.CommandContext(ctx, "curl", args...).Output() // it prints its exit code
-		said = append(said, strings.Fields(string(out))...)
+		"--max-time", "20", "-w", "%{http_code} %{exitcode}\n", fmt.Sprintf("%s?n=[1-%d]", url, n)}, options...)
+	out, _ := exec.CommandContext(ctx, "curl", args...).Output() // it prints its exit code
+	lines := strings.Fields(string(out))
+	for i := 0; i+1 < len(lines); i += 2 {
+		what := "HTTP " + lines[i]
+		if lines[i+1] != "0" {
+			what = "curl's exit code " + lines[i+1]
+		} else if lines[i][0] == '2' {
+			what = "HTTP 2xx"
+		}
+		answers[what]++
 	}
-	return said, nil
+	if missing := n - len(lines)/2; missing > 0 {
+		answers["nothing"] += missing
+	}
+	return nil
 }
 
 // requests makes a POST that is refused twice.

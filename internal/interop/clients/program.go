@@ -89,14 +89,14 @@ func all(what string, counts map[string]int, want string) error {
 	var others []string
 	for code, n := range counts {
 		if code != want {
-			others = append(others, fmt.Sprintf("%d %s", n, code))
+			others = append(others, fmt.Sprintf("%d got %s", n, code))
 		}
 	}
 	if len(others) == 0 && counts[want] > 0 {
 		return nil
 	}
 	slices.Sort(others)
-	return fmt.Errorf("%s got %s", what, strings.Join(others, ", "))
+	return fmt.Errorf("%s %s", what, strings.Join(others, ", "))
 }
 
 func total(counts map[string]int) (n int) {

@@ -1,0 +1,35 @@
+//go:build interop
+
+package main
+
+import (
+	"slices"
+	"testing"
+)
+
+// The rows whose tools CI has for other tests.
+func TestRowsOfCI(t *testing.T) {
+	t.Chdir("../../..") // like the command
+	cheap := []string{"curl", "curl through nginx", "connect-node"}
+	met := 0
+	for _, r := range rows() {
+		if !slices.Contains(cheap, r.name()) {
+			continue
+		}
+		met++
+		t.Run(r.name()+" "+r.tried, func(t *testing.T) {
+			o := r.meet(t.Context(), t.TempDir())
+			switch err := o.err(); {
+			case len(o.missing) > 0:
+				t.Error(o)
+			case err != nil && r.known == "":
+				t.Error(err)
+			default:
+				t.Log(o)
+			}
+		})
+	}
+	if met == 0 {
+		t.Error("no row is one of these clients")
+	}
+}
