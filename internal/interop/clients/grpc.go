@@ -97,6 +97,6 @@ func (l language) floods(size int) func(context.Context, meeting) (string, error
 		if err != nil {
 			return "", err
 		}
-		return flood(ctx, b, m.dir, argv...)
+		return m.flood(ctx, b, m.dir, argv...)
 	}
 }

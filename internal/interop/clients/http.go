@@ -19,8 +19,11 @@ import (
 func httpRows() []row {
 	sizes := []int{1, 5, 15, 50}
 	return []row{
+		// On one connection, curl 7.88 fails with every server.
 		{client: curl(), servers: httpServers(), tried: tried(sizes) + " over HTTP/2, each on a connection of its own",
-			run: posts(sizes, false, "--http2-prior-knowledge")}, // on one, curl 7.88 fails with every server
+			run: posts(sizes, false, "--http2-prior-knowledge")},
+		{client: curl(), servers: without(httpServers()), tried: "the same without ConfigureServer", known: bareRow,
+			run: posts(sizes, false, "--http2-prior-knowledge")},
 		{client: curl(), servers: httpServers(), tried: tried(sizes) + " over HTTP/1.1, those of a size on one connection",
 			run: posts(sizes, true, "--http1.1")},
 		{client: pythonRequests(), servers: httpServers(), tried: "with Retry(status_forcelist=[429, 503]): comes back twice after Retry-After of 1 s, and is answered",
@@ -53,7 +56,7 @@ func posts(kb []int, together bool, options ...string) func(context.Context, mee
 					return "", err
 				}
 			}
-			errs = append(errs, all(fmt.Sprintf("%d KB: of %d", size, times), got, refused))
+			errs = append(errs, m.all(fmt.Sprintf("%d KB: of %d", size, times), got, refused))
 		}
 		return fmt.Sprintf("429 for all %d", len(kb)*times), errors.Join(errs...)
 	}
@@ -78,8 +81,8 @@ func crowd(kb int) func(context.Context, meeting) (string, error) {
 		}
 		both.Wait()
 		return fmt.Sprintf("429 for all %d, the others answered", crowdSize), errors.Join(errs[0], errs[1],
-			all(fmt.Sprintf("of %d", crowdSize), answers[0], refused),
-			all(fmt.Sprintf("of %d beside them", crowdSize), answers[1], "HTTP 2xx"))
+			m.all(fmt.Sprintf("of %d", crowdSize), answers[0], refused),
+			m.all(fmt.Sprintf("of %d beside them", crowdSize), answers[1], "HTTP 2xx"))
 	}
 }
 

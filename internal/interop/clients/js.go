@@ -25,7 +25,8 @@ func jsRows() []row {
 	servers := []server{connectV1(), connectV2(), middleware()}
 	return []row{
 		{client: connectNode(), servers: servers, tried: "60 refused calls of 3.5 MB over HTTP/2, one more call after them", run: node("2")},
-		{client: connectNode(), servers: servers, tried: "the same over HTTP/1.1", run: node("1.1")},
+		{client: connectNode(), servers: without(servers), tried: "the same without ConfigureServer", known: bareRow, run: node("2")},
+		{client: connectNode(), servers: servers, tried: "the same, with it, over HTTP/1.1", run: node("1.1")},
 		{client: connectWeb(), servers: []server{pageServer()},
 			tried: "a page of another origin reads code, details and delay of refusals by Connect and gRPC-Web", run: page},
 	}
@@ -49,7 +50,7 @@ func node(httpVersion string) func(context.Context, meeting) (string, error) {
 		if err := os.WriteFile(file, job, 0o600); err != nil {
 			return "", err
 		}
-		return flood(ctx, b, scripts, "node", "flood.mjs", file)
+		return m.flood(ctx, b, scripts, "node", "flood.mjs", file)
 	}
 }
 

@@ -53,7 +53,7 @@ func run(ctx context.Context, only, write string, install bool) error {
 	defer os.RemoveAll(dir)
 	outcomes := make([]outcome, len(chosen))
 	for i, r := range chosen {
-		outcomes[i] = r.meet(ctx, dir)
+		outcomes[i] = r.meet(ctx, dir, 0)
 		fmt.Fprintf(os.Stderr, "%s: %s\n", r.name(), outcomes[i])
 	}
 	table := markdown(chosen, outcomes)

@@ -24,6 +24,8 @@ type meeting struct {
 	server server
 	proxy  proxy
 	dir    string // for files
+	// slack is the share of calls that may fail: a client that gets no processor for 10 ms is not waited for.
+	slack float64
 }
 
 func (r row) tools() []tool {
@@ -57,7 +59,7 @@ type result struct {
 }
 
 // meet runs a row with each of its servers.
-func (r row) meet(ctx context.Context, dir string) outcome {
+func (r row) meet(ctx context.Context, dir string, slack float64) outcome {
 	var o outcome
 	for _, t := range r.tools() {
 		version, err := t.version(ctx)
@@ -72,7 +74,7 @@ func (r row) meet(ctx context.Context, dir string) outcome {
 	}
 	for _, s := range r.servers {
 		ctx, cancel := context.WithTimeout(ctx, patience)
-		seen, err := r.run(ctx, meeting{server: s, proxy: r.proxy, dir: dir})
+		seen, err := r.run(ctx, meeting{server: s, proxy: r.proxy, dir: dir, slack: slack})
 		cancel()
 		o.servers = append(o.servers, result{server: s.name, seen: seen, err: err})
 	}
@@ -103,7 +105,7 @@ func (o outcome) String() string {
 	for _, s := range o.servers {
 		what := s.seen
 		if s.err != nil {
-			what = strings.TrimPrefix(strings.Join([]string{s.seen, "**" + oneLine(s.err.Error()) + "**"}, "; "), "; ")
+			what = "**" + oneLine(s.err.Error()) + "**"
 		}
 		if by[what] == nil {
 			said = append(said, what)
@@ -120,7 +122,7 @@ func (o outcome) String() string {
 }
 
 func oneLine(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
+	text = strings.Join(strings.Fields(strings.ReplaceAll(strings.TrimSpace(text), "\n", ", ")), " ")
 	if len(text) > 200 {
 		text = text[:200] + "…"
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,17 +26,31 @@ type server struct {
 	name string
 	// serve serves until stop is called.
 	serve func(l net.Listener, a gate.Admitter) (stop func())
+	// bare does so without httpgate.ConfigureServer. It is nil for servers that are not of net/http.
+	bare func(l net.Listener, a gate.Admitter) (stop func())
 }
+
+// without are the servers without httpgate.ConfigureServer.
+func without(servers []server) []server {
+	bare := slices.Clone(servers)
+	for i, s := range servers {
+		bare[i] = server{name: s.name, serve: s.bare}
+	}
+	return bare
+}
+
+// bareRow says of a row that it may fail.
+const bareRow = "This is what ConfigureServer is for"
 
 // The servers.
 func grpcGo() server {
-	return server{"grpc-go", func(l net.Listener, a gate.Admitter) func() {
+	return server{name: "grpc-go", serve: func(l net.Listener, a gate.Admitter) func() {
 		return serveGRPC(l, grpc.NewServer(grpcgate.ServerOptions(a)...))
 	}}
 }
 
 func beforeDecode() server {
-	return server{"grpc-go before decode", func(l net.Listener, a gate.Admitter) func() {
+	return server{name: "grpc-go before decode", serve: func(l net.Listener, a gate.Admitter) func() {
 		srv := grpc.NewServer()
 		grpchost.Register(grpcgate.BeforeDecode(srv, a), conformance.Echo)
 		return start(l, srv.Serve, srv.Stop)
@@ -43,7 +58,7 @@ func beforeDecode() server {
 }
 
 func tap() server {
-	return server{"grpc-go tap", func(l net.Listener, a gate.Admitter) func() {
+	return server{name: "grpc-go tap", serve: func(l net.Listener, a gate.Admitter) func() {
 		return serveGRPC(l, grpc.NewServer(append(grpcgate.ServerOptions(a), grpc.InTapHandle(grpcgate.TapHandle(a)))...))
 	}}
 }
@@ -87,13 +102,21 @@ func serveGRPC(l net.Listener, srv *grpc.Server) func() {
 
 // overHTTP serves HTTP/1.1 and HTTP/2 with prior knowledge.
 func overHTTP(name string, handler func(gate.Admitter) http.Handler) server {
-	return server{name, func(l net.Listener, a gate.Admitter) func() {
-		var protocols http.Protocols
-		protocols.SetHTTP1(true)
-		protocols.SetUnencryptedHTTP2(true)
-		srv := &http.Server{Handler: connectgate.TrailersOnly(handler(a)), Protocols: &protocols, ReadHeaderTimeout: time.Minute}
-		return start(l, srv.Serve, func() { _ = srv.Close() })
-	}}
+	serve := func(configure func(*http.Server)) func(net.Listener, gate.Admitter) func() {
+		return func(l net.Listener, a gate.Admitter) func() {
+			var protocols http.Protocols
+			protocols.SetHTTP1(true)
+			protocols.SetUnencryptedHTTP2(true)
+			srv := &http.Server{Handler: connectgate.TrailersOnly(handler(a)), Protocols: &protocols, ReadHeaderTimeout: time.Minute}
+			configure(srv)
+			return start(l, srv.Serve, func() { _ = srv.Close() })
+		}
+	}
+	return server{
+		name:  name,
+		serve: serve(func(srv *http.Server) { httpgate.ConfigureServer(srv) }),
+		bare:  serve(func(*http.Server) {}),
+	}
 }
 
 func start(l net.Listener, serve func(net.Listener) error, stop func()) func() {
