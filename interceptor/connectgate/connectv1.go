@@ -7,7 +7,9 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/interceptor/internal/exchange"
 	"github.com/rpcgate/rpcgate/interceptor/internal/host"
+	"github.com/rpcgate/rpcgate/interceptor/internal/pace"
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
@@ -101,11 +103,16 @@ func (i *interceptorV1) WrapStreamingHandler(next connect.StreamingHandlerFunc) 
 			return i.refuse(ctx, conn, err)
 		}
 		defer lease.Release()
+		response := pace.Attached(exchange.From(ctx), lease, i.host.MinRate)
 		served := conn
 		if mode == gate.HoldOpening {
 			served = &openingConn{StreamingHandlerConn: conn, lease: lease}
 		}
-		return i.answer(ctx, conn, next(i.host.Context(ctx, lease, &call), served))
+		err = next(i.host.Context(ctx, lease, &call), served)
+		if response.Slow() {
+			i.host.AnnotateCutOff(ctx, gate.ReasonSlowResponse)
+		}
+		return i.answer(ctx, conn, err)
 	}
 }
 

@@ -8,7 +8,9 @@ import (
 	connectv2 "connectrpc.com/connect/v2"
 
 	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/interceptor/internal/exchange"
 	"github.com/rpcgate/rpcgate/interceptor/internal/host"
+	"github.com/rpcgate/rpcgate/interceptor/internal/pace"
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
@@ -51,10 +53,15 @@ func (s *serverV2) intercept(next connectv2.ServerFunc) connectv2.ServerFunc {
 		// Deferred, so that the lease is also released if the handler panics or
 		// calls runtime.Goexit.
 		defer lease.Release()
+		response := pace.Attached(exchange.From(ctx), lease, s.host.MinRate)
 		if mode == gate.HoldOpening {
 			stream = &openingStream{ServerStream: stream, lease: lease}
 		}
-		return s.answer(ctx, spec, next(s.host.Context(ctx, lease, &call), spec, stream))
+		err = next(s.host.Context(ctx, lease, &call), spec, stream)
+		if response.Slow() {
+			s.host.AnnotateCutOff(ctx, gate.ReasonSlowResponse)
+		}
+		return s.answer(ctx, spec, err)
 	}
 }
 

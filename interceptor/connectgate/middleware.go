@@ -113,6 +113,8 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 		ctx, cancel = context.WithDeadline(ctx, deadline)
 		defer cancel()
 	}
+	w, response := pace.Response(w, r, lease, m.host.MinRate)
+	defer response.End()
 	if mode == gate.HoldOpening {
 		w = opening.Writer(w, lease)
 	}
@@ -121,6 +123,9 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 	next.ServeHTTP(w, handled)
 	if body.Slow() {
 		m.host.AnnotateCutOff(r.Context(), gate.ReasonSlowRequest)
+	}
+	if response.Slow() {
+		m.host.AnnotateCutOff(r.Context(), gate.ReasonSlowResponse)
 	}
 }
 

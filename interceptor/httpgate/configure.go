@@ -8,6 +8,7 @@ import (
 
 	"github.com/rpcgate/rpcgate/interceptor/internal/exchange"
 	"github.com/rpcgate/rpcgate/interceptor/internal/mistake"
+	"github.com/rpcgate/rpcgate/interceptor/internal/pace"
 )
 
 // What HTTP/2 clients may send unasked on a server that [ConfigureServer] has
@@ -135,8 +136,11 @@ func wrapHandler(srv *http.Server) {
 		if h == nil {
 			h = http.DefaultServeMux
 		}
-		x, r := exchange.Begin(w, r)
+		response := pace.NewWriter(w)
+		defer response.End()
+		x, r := exchange.Begin(response, r)
+		x.Attach(response)
 		defer x.End()
-		h.ServeHTTP(w, r)
+		h.ServeHTTP(response, r)
 	})
 }

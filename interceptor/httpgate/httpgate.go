@@ -116,10 +116,11 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 	}
 	// Deferred, so that the lease is also released if the handler panics.
 	defer lease.Release()
-	served := w
+	served, response := pace.Response(w, r, lease, m.host.MinRate)
+	defer response.End()
 	var cut *cutWriter
 	if body != nil {
-		cut = &cutWriter{ResponseWriter: w, request: r, body: body}
+		cut = &cutWriter{ResponseWriter: served, request: r, body: body}
 		served = cut
 	}
 	if m.host.StreamMode(route) == gate.HoldOpening {
@@ -131,6 +132,9 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 	if body.Slow() {
 		cut.finish()
 		m.host.AnnotateCutOff(ctx, gate.ReasonSlowRequest)
+	}
+	if response.Slow() {
+		m.host.AnnotateCutOff(ctx, gate.ReasonSlowResponse)
 	}
 }
 

@@ -25,6 +25,7 @@ type Exchange struct {
 	r               *http.Request // as the server got it
 	conn            *Connection   // nil if the server was not configured
 	body            body
+	attached        any
 
 	mu      sync.Mutex
 	over    bool        // the handler has returned
@@ -85,6 +86,18 @@ func (x *Exchange) reads(r *http.Request) bool {
 		return x.body.inner == nil
 	}
 	return r.Body == &x.body
+}
+
+// Attach keeps what ConfigureServer has put around the response for the hosts.
+func (x *Exchange) Attach(v any) { x.attached = v }
+
+// Attached returns what was attached. With a request it returns nil if the request is not
+// that of the exchange, but of a transcoder.
+func (x *Exchange) Attached(r *http.Request) any {
+	if r != nil && !x.reads(r) {
+		return nil
+	}
+	return x.attached
 }
 
 // SetReadDeadline sets the time at which reads of the body fail. It may be called on any

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/rpcgate/rpcgate/gate"
@@ -33,20 +32,8 @@ type Body struct {
 	body  io.ReadCloser
 	w     http.ResponseWriter
 	ahead ahead
-
-	mu       sync.Mutex // guards what follows
-	rate     Rate
-	lease    gate.Lease  // the zero Lease before the call is admitted
-	first    time.Time   // when the first Read began; the times below are since then
-	timer    *time.Timer // made by the first Read
-	armed    bool        // the timer will fire
-	reading  bool        // a Read waits since began, and may do so until late
-	began    time.Duration
-	late     time.Duration
-	received int64         // by all Reads
-	waited   time.Duration // in all Reads
-	slow     bool          // the call was cut off
-	over     bool
+	rate  Rate
+	bound bound
 }
 
 // New returns the body of a request that must come at the given rate once its call has a
@@ -60,7 +47,9 @@ func New(w http.ResponseWriter, r *http.Request, rate Rate) *Body {
 	if size == 0 && !rate.Bounds() {
 		return nil
 	}
-	return &Body{body: r.Body, w: w, rate: rate, ahead: ahead{size: size}}
+	b := &Body{body: r.Body, w: w, rate: rate, ahead: ahead{size: size}}
+	b.bound.reason, b.bound.abort = gate.ReasonSlowRequest, b.abort
+	return b
 }
 
 // Admit gives the body to the handler of a call with the given lease. From now on it must
@@ -70,9 +59,7 @@ func (b *Body) Admit(lease gate.Lease, handled *http.Request) {
 	if b == nil {
 		return
 	}
-	b.mu.Lock()
-	b.lease = lease
-	b.mu.Unlock()
+	b.bound.admit(lease, b.rate)
 	handled.Body = b
 }
 
@@ -87,15 +74,8 @@ func (b *Body) Refused(r *http.Request) *http.Request {
 	return &refused
 }
 
-// Slow reports whether the call was cut off.
-func (b *Body) Slow() bool {
-	if b == nil {
-		return false
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.slow
-}
+// Slow reports whether the call was cut off because of its body.
+func (b *Body) Slow() bool { return b != nil && b.bound.isSlow() }
 
 // End ends what the Body does besides being read: from now on it does not use the
 // ResponseWriter, and no goroutine of its own reads.
@@ -104,21 +84,16 @@ func (b *Body) End() {
 		return
 	}
 	b.endAhead()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.over = true
-	if b.timer != nil {
-		b.timer.Stop()
-	}
+	b.bound.end()
 }
 
 // Read reads the body. The error is [ErrSlowRequest] if the client is too slow.
 func (b *Body) Read(p []byte) (int, error) {
-	if !b.begin() {
+	if !b.bound.begin(0) {
 		return b.read(p)
 	}
 	n, err := b.read(p)
-	if b.finish(n) {
+	if b.bound.finish(n) {
 		return n, ErrSlowRequest
 	}
 	return n, err
@@ -137,67 +112,6 @@ func (b *Body) Close() error {
 		return nil
 	}
 	return b.body.Close()
-}
-
-// begin begins a Read, and reports whether it is bounded. Usually the data is there or
-// comes soon. So the deadline of the connection, which costs more than a timer, is set
-// only when it has passed. Until then the deadline that the server has set counts.
-func (b *Body) begin() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !b.rate.Bounds() || b.lease == (gate.Lease{}) || b.over {
-		return false
-	}
-	if b.timer == nil {
-		b.first = time.Now()
-	}
-	b.reading, b.began = true, time.Since(b.first)
-	b.late = b.began + max(b.rate.TimeFor(b.received)-b.waited, 0)
-	// A timer that was armed for an earlier Read stays: no Read is late before it fires.
-	if !b.armed {
-		b.arm(b.late - b.began)
-	}
-	return true
-}
-
-func (b *Body) arm(d time.Duration) {
-	b.armed = true
-	if b.timer == nil {
-		b.timer = time.AfterFunc(d, b.look)
-	} else {
-		b.timer.Reset(d)
-	}
-}
-
-// finish ends a Read of n bytes, and reports whether the call was cut off.
-func (b *Body) finish(n int) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.reading = false
-	b.received += int64(n)
-	b.waited += time.Since(b.first) - b.began
-	return b.slow
-}
-
-// look cuts the call off if a Read has waited for too long.
-func (b *Body) look() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.armed = false
-	if b.over || !b.reading {
-		return
-	}
-	if left := b.late - time.Since(b.first); left > 0 {
-		b.arm(left)
-		return
-	}
-	if !b.lease.CutOff(gate.ReasonSlowRequest) { // it was released
-		b.rate = Rate{}
-		return
-	}
-	b.slow = true
-	// If the writer has no deadlines, the Read ends with the client's next bytes.
-	_ = b.abort()
 }
 
 // abort makes reads of the body fail.
