@@ -10,21 +10,30 @@ import (
 )
 
 // WithMinRate sets how fast clients must be, so that a slow one does not hold a lease for
-// as long as it likes. A request body that is read under a lease must arrive at
-// bytesPerSecond or more on average, once the handler has waited for it for the time of
-// grace. Only time that a Read has to wait counts: not the time before the lease, and not
-// the time that a handler takes for its work. The default is 1 KiB per second after 5 s.
+// as long as it likes. What the handler of an admitted call reads and writes must go at
+// bytesPerSecond or more on average, once the handler has waited for the client for the
+// time of grace; reads and writes count apart. Only time that a Read or a Write has to
+// wait counts: not the time before the lease, and not the time that a handler takes for
+// its work, or a stream is idle. The default is 1 KiB per second after 5 s. It is an error
+// if bytesPerSecond is not above 0, or grace is negative.
 //
-// A call that is too slow is cut off (see [gate.Lease.CutOff]): its client gets status 408
-// or code DeadlineExceeded, and the gate counts it as [gate.ReasonSlowRequest]. The bound
-// ends when the lease is released. It holds for unary calls and plain HTTP. RPC streams
-// have none, since a stream may be idle for long.
+// A call that is too slow is cut off (see [gate.Lease.CutOff]), and the gate counts it as
+// [gate.ReasonSlowRequest] or [gate.ReasonSlowResponse]. If its request is too slow, the
+// client gets status 408 or code DeadlineExceeded. If it does not read, its stream or
+// connection ends. The bound ends when the lease is released.
 //
-// httpgate and connectgate.NewMiddleware see each Read. grpcgate.BeforeDecode only sees
-// when a message is complete, and says what that means. Interceptors do without: those of
-// Connect v1 and grpc-go get unary calls whose request was read, and that of Connect v2
-// does not see the connection, so put the middleware in front of it. It is an error if bytesPerSecond is not
-// above 0, or grace is negative.
+// Requests are bounded for unary calls and plain HTTP. The messages that a client streams
+// are not, since a stream may be idle for long. httpgate and connectgate.NewMiddleware see
+// each Read. So does the interceptor of Connect v2, if httpgate.ConfigureServer has
+// configured the server. grpcgate.BeforeDecode only sees when a message is complete, and
+// says what that means. The interceptors of Connect v1 and grpc-go get unary calls whose
+// request was read.
+//
+// Responses are bounded for httpgate and connectgate.NewMiddleware, streams included, and
+// for the interceptors of Connect if the server is configured. A unary response of Connect
+// v1 is written after the lease was released. So is one of grpc-go; a stream of grpc-go
+// that nobody reads holds its lease until its deadline, or until keepalive finds that the
+// client has gone (see package grpcgate).
 func WithMinRate(bytesPerSecond int64, grace time.Duration) Option {
 	return host.OptionFunc(func(c *host.Config) error {
 		var rate, wait error

@@ -53,11 +53,20 @@ func (s *serverV2) intercept(next connectv2.ServerFunc) connectv2.ServerFunc {
 		// Deferred, so that the lease is also released if the handler panics or
 		// calls runtime.Goexit.
 		defer lease.Release()
-		response := pace.Attached(exchange.From(ctx), lease, s.host.MinRate)
+		x := exchange.From(ctx)
+		response := pace.Attached(x, lease, s.host.MinRate)
+		var request *pace.Guard
+		if spec.StreamType == connectv2.StreamTypeUnary { // a stream may be idle
+			request = pace.GuardBody(x, lease, s.host.MinRate)
+			defer request.End()
+		}
 		if mode == gate.HoldOpening {
 			stream = &openingStream{ServerStream: stream, lease: lease}
 		}
 		err = next(s.host.Context(ctx, lease, &call), spec, stream)
+		if request.Slow() {
+			s.host.AnnotateCutOff(ctx, gate.ReasonSlowRequest)
+		}
 		if response.Slow() {
 			s.host.AnnotateCutOff(ctx, gate.ReasonSlowResponse)
 		}

@@ -1,8 +1,12 @@
 package connectgate_test
 
 import (
+	"bufio"
 	"encoding/binary"
 	"fmt"
+	"io"
+	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,6 +38,37 @@ func TestAClientThatReadsNothingLosesItsLease(t *testing.T) {
 				time.Sleep(4 * time.Second)
 				synctest.Wait()
 				if totals := g.Snapshot().Totals; g.InFlight() != 0 || totals.CutOff[gate.ReasonSlowResponse] != 1 {
+					t.Errorf("%d in flight afterwards, totals %+v", g.InFlight(), totals)
+				}
+			})
+		})
+	}
+}
+
+// TestAClientThatSendsNothingLosesItsLease has unary calls of Connect v2, whose interceptor comes before the request is
+// read.
+func TestAClientThatSendsNothingLosesItsLease(t *testing.T) {
+	for _, name := range []string{"v2", "middleware/v2"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newGate(t)
+				s := configured(t, servers(g, nil)[name])
+				conn, err := s.Dial(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				began := time.Now()
+				go fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", unaryRoute)
+				res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				body, _ := io.ReadAll(res.Body)
+				synctest.Wait()
+				if took := time.Since(began).Round(100 * time.Millisecond); took != 5*time.Second || !strings.Contains(string(body), "deadline_exceeded") {
+					t.Errorf("answered after %s with %s and %s", took, res.Status, body)
+				}
+				if totals := g.Snapshot().Totals; g.InFlight() != 0 || totals.CutOff[gate.ReasonSlowRequest] != 1 {
 					t.Errorf("%d in flight afterwards, totals %+v", g.InFlight(), totals)
 				}
 			})

@@ -21,7 +21,19 @@ type body struct {
 	begun   atomic.Bool // it was read
 	ended   atomic.Bool // it was read to its end, or is broken
 	closed  atomic.Bool
+	guard   atomic.Pointer[Guard]
 }
+
+// Guard bounds the time for which the handler waits for the body. Begin is called before
+// each Read; if it returns true, Finish is called after it with what was read, and its
+// error, if there is one, is the Read's.
+type Guard interface {
+	Begin() bool
+	Finish(n int) error
+}
+
+// GuardBody sets the guard of the body from now on.
+func (x *Exchange) GuardBody(g Guard) { x.body.guard.Store(&g) }
 
 func (b *body) start(x *Exchange, inner io.ReadCloser) {
 	b.x, b.inner, b.reading = x, inner, make(chan struct{}, 1)
@@ -32,7 +44,15 @@ func (b *body) Read(p []byte) (int, error) {
 	if b.closed.Load() {
 		return 0, http.ErrBodyReadAfterClose
 	}
-	return b.read(p)
+	g := b.guard.Load()
+	if g == nil || !(*g).Begin() {
+		return b.read(p)
+	}
+	n, err := b.read(p)
+	if slow := (*g).Finish(n); slow != nil {
+		err = slow
+	}
+	return n, err
 }
 
 func (b *body) read(p []byte) (int, error) {
