@@ -27,8 +27,8 @@ type chain struct {
 // when a limit does: so no two chains can wait for each other. One wait covers all:
 // a call waits at each gate for at most that gate's [WithMaxWait], at all of them
 // together for at most the longest of these and for at most the share of its
-// deadline. ([Rule.MaxWait] replaces all of these.) A rejection gives back what was taken, in reverse, and so does the one
-// Lease.
+// deadline. [Rule.MaxWait] replaces the gates' waits. A rejection gives back what was
+// taken, in reverse, and so does the one Lease.
 //
 // Chain panics if there is no gate, a nil one, or the same one twice: these are
 // mistakes of the program. [NewPolicy] reports them as errors.

@@ -69,9 +69,9 @@ type Gate struct {
 // their cost says otherwise. The name appears in metrics, spans and logs.
 //
 // By default a call waits up to 100 ms, at most half of its remaining deadline,
-// with as many others as fit into the limit, at least 16. It is an error, which names each bad option and
-// its value, if the name is empty or has control characters, if maxInFlight is
-// not between 1 and [MaxLimit], or if an option has a bad value.
+// with as many others as fit into the limit, at least 16. It is an error, which names
+// each bad option and its value, if the name is empty or has control characters, if
+// maxInFlight is not between 1 and [MaxLimit], or if an option has a bad value.
 func New(name string, maxInFlight int64, opts ...Option) (*Gate, error) {
 	set, err := newSettings(maxInFlight, opts)
 	if err := errors.Join(checkName(name), err); err != nil {

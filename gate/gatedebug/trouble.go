@@ -106,8 +106,8 @@ func (p *pace) severity() float64 {
 	return p.rejected / (p.accepted + p.rejected) * p.rejected / (p.rejected + 10)
 }
 
-// status returns the status of the gate at a time that was just read. p is the pace of its decisions, or zero if
-// it is not known.
+// status returns the status of the gate at a time that was just read. p is the pace of
+// its decisions, or zero if it is not known.
 func (w *watch) status(now time.Time, s *gate.Snapshot, p pace) status {
 	w.mu.Lock()
 	w.enterLocked(era.Of(now))

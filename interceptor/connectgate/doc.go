@@ -22,8 +22,9 @@
 // server is wrapped in [TrailersOnly].
 //
 // Caches must not store the refusal of a GET: it has Cache-Control: no-store. A
-// Cache-Control that a handler further out has set is replaced by [NewMiddleware], and
-// stays beside it with an interceptor, where no-store takes precedence.
+// Cache-Control that a handler further out has set is replaced by [NewMiddleware], and by
+// an interceptor on a server that httpgate.ConfigureServer has configured. Otherwise it
+// stays beside it, and no-store takes precedence.
 //
 // Pages of other origins see a refusal only if the middleware of CORS is around
 // [NewMiddleware]; an interceptor is always inside of it. Let CORS expose Retry-After and

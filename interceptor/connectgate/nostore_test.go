@@ -38,8 +38,8 @@ func TestRefusalOfAGetIsNotStored(t *testing.T) {
 		maxAge  = "public, max-age=3600" // set by a handler further out
 		noStore = "no-store"
 	)
-	// Connect adds its headers to those that are set already. A cache obeys no-store,
-	// whatever stands beside it.
+	// Connect adds its headers to those that are set already, unless the server is
+	// configured. A cache obeys no-store, whatever stands beside it.
 	replaced, added := []string{noStore}, []string{maxAge, noStore}
 	for _, test := range []struct {
 		name, request string
@@ -68,8 +68,9 @@ func TestRefusalOfAGetIsNotStored(t *testing.T) {
 					w.Header().Set("Cache-Control", maxAge)
 					h.ServeHTTP(w, r)
 				})
-				check := func(h http.Handler, want []string) {
-					res, body := exchange(t, memhttp.Start(t, h), test.request)
+				check := func(s *memhttp.Server, want []string) {
+					t.Helper()
+					res, body := exchange(t, s, test.request)
 					if res.StatusCode != http.StatusTooManyRequests || !isRounded(res.Header.Values("Retry-After")) {
 						t.Errorf("%s, %v, %s: want 429 and a delay", res.Status, res.Header, body)
 					}
@@ -77,8 +78,9 @@ func TestRefusalOfAGetIsNotStored(t *testing.T) {
 						t.Errorf("Cache-Control %q, want %q", got, want)
 					}
 				}
-				check(h, []string{noStore})
-				check(cacheable, test.want)
+				check(memhttp.Start(t, h), replaced)
+				check(memhttp.Start(t, cacheable), test.want)
+				check(configured(t, cacheable), replaced)
 			})
 		})
 	}

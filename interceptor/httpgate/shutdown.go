@@ -30,8 +30,8 @@ import (
 //
 // net/http does not serve a request that it reads after its Shutdown was called. Over
 // HTTP/2 clients know that, and send it again if they still have its body. Over HTTP/1.1
-// they cannot know: they only see the end of the connection. A [Stopper] with a grace moves them to other
-// connections before.
+// they cannot know: they only see the end of the connection. A [Stopper] with a grace
+// moves them to other connections before.
 //
 // Serve returns as soon as Shutdown is called, so the program must wait for Shutdown to
 // return. For servers that share their gates, call it at the same time. Shutdown panics
