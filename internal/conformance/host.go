@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/interceptor"
+	"github.com/rpcgate/rpcgate/internal/memhttp"
 )
 
 // Shape is what a call looks like.
@@ -71,6 +73,18 @@ type Setup struct {
 	// translator is in front of it.
 	Before     func(ctx context.Context) error
 	Translated bool
+	// Configure, if it is not nil, prepares the server of a host on net/http, such as
+	// httpgate.ConfigureServer.
+	Configure func(*http.Server)
+}
+
+// Serve serves h in memory until the test ends, for hosts on net/http.
+func (s Setup) Serve(t testing.TB, h http.Handler) *memhttp.Server {
+	srv := &http.Server{Handler: h}
+	if s.Configure != nil {
+		s.Configure(srv)
+	}
+	return memhttp.StartServer(t, srv)
 }
 
 // Handler answers a call of any shape. If it panics, the host recovers outside the

@@ -14,7 +14,6 @@ import (
 	"github.com/rpcgate/rpcgate/gen/rpcgate/test/v1/testv1connect"
 	"github.com/rpcgate/rpcgate/interceptor/connectgate"
 	"github.com/rpcgate/rpcgate/internal/conformance"
-	"github.com/rpcgate/rpcgate/internal/memhttp"
 )
 
 // Protocol is what a client speaks.
@@ -97,7 +96,7 @@ func host(name string, p Protocol, handler func(conformance.Setup) http.Handler)
 			}
 		},
 		Start: func(t testing.TB, s conformance.Setup) conformance.Client {
-			return NewClient(memhttp.Start(t, connectgate.TrailersOnly(handler(s))), p)
+			return NewClient(s.Serve(t, connectgate.TrailersOnly(handler(s))), p)
 		},
 	}
 }

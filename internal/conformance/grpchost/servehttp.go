@@ -23,7 +23,7 @@ func ServeHTTP() conformance.Host {
 	h.Start = func(t testing.TB, s conformance.Setup) conformance.Client {
 		server := grpc.NewServer(Interceptors(s)...)
 		Register(server, s.Handler)
-		overHTTP := memhttp.Start(t, connectgate.TrailersOnly(server))
+		overHTTP := s.Serve(t, connectgate.TrailersOnly(server))
 		return httpClient{NewClient(DialHTTP(t, overHTTP)), overHTTP}
 	}
 	return h

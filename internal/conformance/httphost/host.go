@@ -49,7 +49,7 @@ func Middleware() conformance.Host {
 			probed := http.NewServeMux()
 			conformance.HandleProbes(probed)
 			mux.Handle("/", gated(probed))
-			server := memhttp.Start(t, mux)
+			server := s.Serve(t, mux)
 			return &client{server: server, http: server.ClientHTTP2()}
 		},
 	}

@@ -19,7 +19,6 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/gatewaygate"
 	"github.com/rpcgate/rpcgate/internal/conformance"
 	"github.com/rpcgate/rpcgate/internal/conformance/grpchost"
-	"github.com/rpcgate/rpcgate/internal/memhttp"
 )
 
 // Gateway is a grpc-gateway with gatewaygate.ServeMuxOptions in front of a grpc-go
@@ -56,7 +55,7 @@ func startGateway(t testing.TB, s conformance.Setup) conformance.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := memhttp.Start(t, mux)
+	server := s.Serve(t, mux)
 	return &client{server: server, http: server.ClientHTTP2(), deadline: func(left time.Duration) (header, value string) {
 		return "Grpc-Timeout", fmt.Sprintf("%dm", left.Milliseconds())
 	}}

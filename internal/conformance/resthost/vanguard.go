@@ -16,7 +16,6 @@ import (
 	"github.com/rpcgate/rpcgate/internal/conformance"
 	"github.com/rpcgate/rpcgate/internal/conformance/connecthost"
 	"github.com/rpcgate/rpcgate/internal/conformance/grpchost"
-	"github.com/rpcgate/rpcgate/internal/memhttp"
 )
 
 // All are the hosts of this package.
@@ -54,7 +53,7 @@ func VanguardGRPCByConnect() conformance.Host {
 			}
 		},
 		Start: func(t testing.TB, s conformance.Setup) conformance.Client {
-			server := memhttp.Start(t, transcoder(t, grpcServer(s), overGRPC()...))
+			server := s.Serve(t, transcoder(t, grpcServer(s), overGRPC()...))
 			return connecthost.NewClient(server, connecthost.Connect)
 		},
 	}
@@ -71,7 +70,7 @@ func vanguardREST(
 			return conformance.Carriers{Code: true, Details: true, Message: true, HTTPStatus: true, RetryAfter: true}
 		},
 		Start: func(t testing.TB, s conformance.Setup) conformance.Client {
-			server := memhttp.Start(t, transcoder(t, handler(s), opts...))
+			server := s.Serve(t, transcoder(t, handler(s), opts...))
 			return &client{server: server, http: server.Client(), deadline: func(left time.Duration) (header, value string) {
 				return "X-Server-Timeout", strconv.FormatFloat(left.Seconds(), 'f', -1, 64)
 			}}

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"runtime"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/rpcgate/rpcgate/interceptor/httpgate"
 	"github.com/rpcgate/rpcgate/internal/conformance"
 	"github.com/rpcgate/rpcgate/internal/conformance/connecthost"
 	"github.com/rpcgate/rpcgate/internal/conformance/grpchost"
@@ -56,9 +58,28 @@ func (c Counts) String() string {
 		c.Slowest.Round(time.Millisecond), c.Drained, c.Reopened)
 }
 
-// All are the hosts, those of each package together.
+// All are the hosts, those of each package together. Those on net/http are there twice, as they are and with
+// [httpgate.ConfigureServer].
 func All() []conformance.Host {
-	return slices.Concat(grpchost.All(), connecthost.All(), resthost.All(), []conformance.Host{httphost.Middleware()})
+	overHTTP := slices.Concat([]conformance.Host{grpchost.ServeHTTP(), httphost.Middleware()}, connecthost.All(), resthost.All())
+	all := slices.Concat([]conformance.Host{
+		grpchost.Interceptor(), grpchost.BeforeDecode(), grpchost.Both(), grpchost.Tap(),
+	}, overHTTP)
+	for _, h := range overHTTP {
+		all = append(all, Configured(h))
+	}
+	return all
+}
+
+// Configured is a host on net/http with [httpgate.ConfigureServer].
+func Configured(h conformance.Host) conformance.Host {
+	start := h.Start
+	h.Name += ", configured"
+	h.Start = func(t testing.TB, s conformance.Setup) conformance.Client {
+		s.Configure = func(srv *http.Server) { httpgate.ConfigureServer(srv) }
+		return start(t, s)
+	}
+	return h
 }
 
 // Run puts the hosts under stress, a group of them after the other. It is an error if ever more than the limit of a gate

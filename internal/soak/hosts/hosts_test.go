@@ -16,8 +16,8 @@ import (
 func TestHostsUnderStress(t *testing.T) {
 	counts, err := hosts.Run(t, hosts.Options{Seed: 1, AtOnce: 2, Hosts: []conformance.Host{
 		grpchost.Both(), grpchost.ServeHTTP(),
-		connecthost.MiddlewareV1(connecthost.Connect), connecthost.V2(connecthost.GRPC),
-		resthost.Gateway(), httphost.Middleware(),
+		connecthost.MiddlewareV1(connecthost.Connect), hosts.Configured(connecthost.V2(connecthost.GRPC)),
+		resthost.Gateway(), hosts.Configured(httphost.Middleware()),
 	}})
 	if err != nil {
 		t.Error(err)
