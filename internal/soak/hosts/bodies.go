@@ -116,7 +116,7 @@ func (w *world) sendHTTP1(conn net.Conn, answers *bufio.Reader, r *rand.Rand) (a
 	writeErr := <-written
 	switch {
 	case !b.whole():
-		w.cutOff.Add(1)
+		w.inPart.Add(1)
 		return false
 	case err != nil:
 		w.problem("HTTP/1.1, a body of %d bytes got no answer: %v (written: %v)", len(b.text), err, writeErr)
@@ -177,7 +177,7 @@ func (w *world) sendHTTP2(ctx context.Context, client *http.Client, url string, 
 	}
 	switch {
 	case !b.whole():
-		w.cutOff.Add(1)
+		w.inPart.Add(1)
 	case err != nil:
 		w.problem("HTTP/2, a body of %d bytes got no answer: %v", len(b.text), err)
 	default:

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcgate/rpcgate/interceptor"
 	"github.com/rpcgate/rpcgate/interceptor/httpgate"
 	"github.com/rpcgate/rpcgate/internal/conformance"
 	"github.com/rpcgate/rpcgate/internal/conformance/connecthost"
@@ -34,7 +35,8 @@ type Options struct {
 // Counts say what a stress has done.
 type Counts struct {
 	Answered, Refused, Failed uint64        // calls, as clients see them
-	Bodies, CutOff            uint64        // bodies that were sent by hand, whole and in part
+	Bodies, InPart            uint64        // bodies that were sent by hand, whole and in part
+	TooSlow                   uint64        // calls that gates have cut off, since their bodies came too slowly
 	Innocent                  uint64        // calls beside all that, every one answered
 	Again                     uint64        // attempts that they needed beyond the first
 	Slowest                   time.Duration // of the innocent calls
@@ -45,7 +47,8 @@ type Counts struct {
 func (c Counts) Plus(o Counts) Counts {
 	return Counts{
 		Answered: c.Answered + o.Answered, Refused: c.Refused + o.Refused, Failed: c.Failed + o.Failed,
-		Bodies: c.Bodies + o.Bodies, CutOff: c.CutOff + o.CutOff,
+		Bodies: c.Bodies + o.Bodies, InPart: c.InPart + o.InPart, TooSlow: c.TooSlow + o.TooSlow,
+
 		Innocent: c.Innocent + o.Innocent, Again: c.Again + o.Again, Slowest: max(c.Slowest, o.Slowest),
 		Drained: c.Drained + o.Drained, Reopened: c.Reopened + o.Reopened,
 	}
@@ -53,8 +56,8 @@ func (c Counts) Plus(o Counts) Counts {
 
 // String is a line for people.
 func (c Counts) String() string {
-	return fmt.Sprintf("%d answered, %d refused, %d failed; %d bodies by hand, %d cut off; %d innocent with %d attempts "+
-		"more, the slowest in %s; %d drained, %d reopened", c.Answered, c.Refused, c.Failed, c.Bodies, c.CutOff, c.Innocent, c.Again,
+	return fmt.Sprintf("%d answered, %d refused, %d failed; %d bodies sent by hand, %d in part, %d cut off as too "+
+		"slow; %d innocent with %d attempts more, the slowest in %s; %d drained, %d reopened", c.Answered, c.Refused, c.Failed, c.Bodies, c.InPart, c.TooSlow, c.Innocent, c.Again,
 		c.Slowest.Round(time.Millisecond), c.Drained, c.Reopened)
 }
 
@@ -124,7 +127,10 @@ func (o Options) stressOne(t *testing.T, h conformance.Host, d time.Duration) (C
 		return Counts{}, err
 	}
 	t.Run(h.Name, func(t *testing.T) {
-		w.client = h.Start(t, conformance.Setup{Admitter: w.policy, Handler: w.handle})
+		w.client = h.Start(t, conformance.Setup{
+			Admitter: w.policy, Handler: w.handle,
+			Options: []interceptor.Option{interceptor.WithMinRate(1<<10, impatience)},
+		})
 		w.run(time.Now().Add(d), o.Seed+uint64(len(h.Name))<<32)
 	})
 	w.settle()
@@ -145,6 +151,8 @@ const (
 	senders   = 6 // of bodies by hand
 	fewest    = 8 // calls, bodies and so on that each of them makes, however short the time is
 	patience  = 30 * time.Second
+	// impatience is the grace that slow senders have: some of the bodies that are sent by hand take longer.
+	impatience = 4 * time.Millisecond
 )
 
 // run lets the clients loose until the end.

@@ -21,7 +21,7 @@ type world struct {
 	gates  []*watched
 	inner  *watched // of handlers that acquire by themselves
 
-	answered, refused, failed, bodies, cutOff, innocents, again, drained, reopened atomic.Uint64
+	answered, refused, failed, bodies, inPart, innocents, again, drained, reopened atomic.Uint64
 
 	mu       sync.Mutex
 	slowest  time.Duration
@@ -140,11 +140,17 @@ func (w *world) seenAll() bool {
 }
 
 func (w *world) counts() Counts {
+	tooSlow := uint64(0)
+	for _, g := range w.gates {
+		for _, n := range g.Snapshot().Totals.CutOff {
+			tooSlow += n
+		}
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return Counts{
 		Answered: w.answered.Load(), Refused: w.refused.Load(), Failed: w.failed.Load(),
-		Bodies: w.bodies.Load(), CutOff: w.cutOff.Load(), Innocent: w.innocents.Load(), Again: w.again.Load(), Slowest: w.slowest,
+		Bodies: w.bodies.Load(), InPart: w.inPart.Load(), TooSlow: tooSlow, Innocent: w.innocents.Load(), Again: w.again.Load(), Slowest: w.slowest,
 		Drained: w.drained.Load(), Reopened: w.reopened.Load(),
 	}
 }
