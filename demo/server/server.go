@@ -47,14 +47,14 @@ func New(st *store.Store, gates *Gates, observe Observer, ops *Ops) *Server {
 	ended, end := context.WithCancel(context.Background())
 	mux := http.NewServeMux()
 	web := &http.Server{
-		Handler:           endable(ended, connectgate.TrailersOnly(split(g, mux))),
-		Protocols:         protocols(),
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 1000},
-		ReadHeaderTimeout: 5 * time.Second,
+		Handler:   endable(ended, connectgate.TrailersOnly(split(g, mux))),
+		Protocols: protocols(),
+		HTTP2:     &http.HTTP2Config{MaxConcurrentStreams: 1000},
 	}
 	web.RegisterOnShutdown(end)
 	stop := httpgate.NewStopper(web,
 		interceptor.WithNotReady(probed.Shutdown), interceptor.WithNotReady(byConnect.shutdown), ops.grace())
+	httpgate.ConfigureServer(web) // last, when all else is set
 	mux.Handle("/", withCORS(c))
 	mux.Handle("/readyz", stop.Ready())
 	ops.mount(mux, gates.all())

@@ -19,21 +19,23 @@ import (
 //
 //	mux.Handle(path, connectgate.NewMiddleware(db)(handler))
 //
-// A call is gated before its body is read, and a refusal costs little more than reading its
-// headers; over HTTP/2 a body of up to 16 KiB is read and discarded. While a call waits,
-// its body is read if it has a Content-Length of at most 64 KiB. So net/http notices when
-// the caller leaves. It does not over HTTP/1.1 if the body is larger, chunked, announced by
-// "Expect: 100-continue" or not all there: then the call keeps its turn until it is
-// admitted or rejected.
+// A call is gated before its body is read, and a refusal costs little more than reading
+// its headers. What the client is still sending is read and discarded for a moment, so
+// that its connection can go on; see httpgate.ConfigureServer.
 //
-// A unary call whose client sends its request too slowly is cut off, with code
-// DeadlineExceeded; see interceptor.WithMinRate. Of gRPC and gRPC-Web calls these are the
-// ones that the program knows as unary from a .proto file.
+// While a call waits, its body is read if it has a Content-Length of at most 64 KiB. So
+// net/http notices when the caller leaves. It does not over HTTP/1.1 if the body is
+// larger, chunked, announced by "Expect: 100-continue" or not all there: then the call
+// keeps its turn until it is admitted or rejected.
 //
-// A call holds its lease until the handler has
-// returned, which is after it has written the response. The client's deadline bounds
-// the wait, as in an interceptor. Refusals are framed for the protocol of the call.
-// gRPC clients retry them even without [TrailersOnly].
+// A call holds its lease until the handler has returned, which is after it has written
+// the response. A unary call whose client sends its request too slowly is cut off, with
+// code DeadlineExceeded, and so is any call whose client does not read; see
+// interceptor.WithMinRate. Of gRPC and gRPC-Web calls those are unary that the program
+// knows as unary from a .proto file.
+//
+// The client's deadline bounds the wait, as in an interceptor. Refusals are framed for
+// the protocol of the call. gRPC clients retry them even without [TrailersOnly].
 //
 // These requests are calls, if the last two parts of their path, which make the
 // route, can be a service and a method:
