@@ -19,6 +19,7 @@ import (
 	"github.com/rpcgate/rpcgate/internal/bench/measure"
 	"github.com/rpcgate/rpcgate/internal/bench/micro"
 	"github.com/rpcgate/rpcgate/internal/bench/report"
+	"github.com/rpcgate/rpcgate/internal/bench/windows"
 )
 
 func main() {
@@ -45,6 +46,7 @@ func parts() []part {
 		{"growth", "more routes, gates and keys: time and memory", growth.Run},
 		{"calls", "what interceptors add to a call, by themselves and as part of whole calls", calls.Run},
 		{"cpu", "CPU and memory of a server in a process of its own, for answered, refused and waiting calls", cpu.Run},
+		{"windows", "uploads over HTTP/2 with round trips, and beside others that wait on their connection", windows.Run},
 		{"goodput", "a database under too much load, in real time, with a gate and without", goodput.Run},
 	}
 }
