@@ -98,12 +98,14 @@ func (i *interceptorV1) WrapStreamingHandler(next connect.StreamingHandlerFunc) 
 			return i.answer(ctx, conn, next(m.messages.Context(), m))
 		}
 		i.host.Describe(ctx, &call, header, nil)
+		x := exchange.From(ctx)
+		pace.Listen(x, &call)
 		lease, err := i.host.Acquire(ctx, &call)
 		if err != nil {
 			return i.refuse(ctx, conn, err)
 		}
 		defer lease.Release()
-		response := pace.Attached(exchange.From(ctx), lease, i.host.MinRate)
+		response := pace.Attached(x, lease, i.host.MinRate)
 		served := conn
 		if mode == gate.HoldOpening {
 			served = &openingConn{StreamingHandlerConn: conn, lease: lease}

@@ -18,9 +18,10 @@ import (
 // all calls of a server. It runs before a request is read. The documentation of
 // [NewInterceptor] about streams, order, concurrency and panics applies to it, too.
 //
-// Two things need [NewMiddleware] in front, with the same a: only it sees the connection. A
-// client that sends the request of a unary call too slowly is cut off. And over HTTP/1.1 it
-// is noticed when a caller leaves while its call waits.
+// Two things need a server that httpgate.ConfigureServer has configured, or
+// [NewMiddleware] in front with the same a. A client that sends the request of a unary call
+// too slowly is cut off; see interceptor.WithMinRate. And over HTTP/1.1 the server notices
+// that a caller leaves while its call waits, as [NewMiddleware] says.
 //
 // The same a may be used with both versions of Connect: they share its limit.
 func NewServerInterceptor(a gate.Admitter, opts ...Option) connectv2.ServerInterceptor {
@@ -46,6 +47,8 @@ func (s *serverV2) intercept(next connectv2.ServerFunc) connectv2.ServerFunc {
 			return s.answer(ctx, spec, next(m.messages.Context(), spec, m))
 		}
 		s.host.Describe(ctx, &call, header, nil)
+		x := exchange.From(ctx)
+		pace.Listen(x, &call)
 		lease, err := s.host.Acquire(ctx, &call)
 		if err != nil {
 			return s.refuse(ctx, spec, err)
@@ -53,7 +56,6 @@ func (s *serverV2) intercept(next connectv2.ServerFunc) connectv2.ServerFunc {
 		// Deferred, so that the lease is also released if the handler panics or
 		// calls runtime.Goexit.
 		defer lease.Release()
-		x := exchange.From(ctx)
 		response := pace.Attached(x, lease, s.host.MinRate)
 		var request *pace.Guard
 		if spec.StreamType == connectv2.StreamTypeUnary { // a stream may be idle

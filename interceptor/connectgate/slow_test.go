@@ -1,6 +1,7 @@
 package connectgate_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -108,5 +109,88 @@ func TestMiddlewareLetsStreamsBeIdle(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestCallerThatLeavesWhileItsStreamWaitsFreesItsTurn has interceptors, which need a server that was configured.
+func TestCallerThatLeavesWhileItsStreamWaitsFreesItsTurn(t *testing.T) {
+	for _, version := range []string{"v1", "v2", "middleware/v1"} {
+		for _, whole := range []bool{true, false} {
+			synctest.Test(t, func(t *testing.T) {
+				g := newGate(t, gate.WithMaxWait(time.Minute))
+				release := fill(t, g)
+				s := configured(t, servers(g, nil)[version])
+				conn, err := s.Dial(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				body := envelope(0, "{}")
+				length := len(body)
+				if !whole {
+					length++
+				}
+				_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/connect+json\r\n"+
+					"Content-Length: %d\r\n\r\n%s", serverStreamRoute, length, body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				if g.Waiting() != 1 {
+					t.Fatalf("%s: %d wait, want 1", version, g.Waiting())
+				}
+				_ = conn.Close()
+				synctest.Wait()
+				if totals := g.Snapshot().Totals; g.Waiting() != 0 || totals.Abandoned != 1 {
+					t.Errorf("%s: %d wait, and the totals are %+v, want one abandoned call", version, g.Waiting(), totals)
+				}
+				release()
+				time.Sleep(time.Second)
+			})
+		}
+	}
+}
+
+// TestRefusedAfterTheWaitOverHTTP2 has bodies that were read ahead, whole or not. What comes next on the connection is
+// answered.
+func TestRefusedAfterTheWaitOverHTTP2(t *testing.T) {
+	for _, version := range []string{"v1", "v2", "middleware/v1", "middleware/v2"} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newGate(t, gate.WithMaxWait(time.Second))
+			release := fill(t, g)
+			s := configured(t, servers(g, nil)[version])
+			client := s.ClientHTTP2()
+			for _, unsent := range []int64{0, 5} {
+				body := envelope(0, "{}")
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+serverStreamRoute, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				read, write := io.Pipe()
+				r.Body, r.ContentLength = read, int64(len(body))+unsent
+				r.Header.Set("Content-Type", "application/connect+json")
+				go func() {
+					_, _ = io.WriteString(write, body)
+					if unsent == 0 {
+						_ = write.Close()
+					}
+				}()
+				start := time.Now()
+				res, err := client.Do(r)
+				if err != nil {
+					t.Fatalf("%s: %v", version, err)
+				}
+				text, err := io.ReadAll(res.Body)
+				_ = res.Body.Close()
+				_ = write.Close()
+				if took := time.Since(start); err != nil || !strings.Contains(string(text), "resource_exhausted") || took > 1100*time.Millisecond {
+					t.Errorf("%s, %d bytes unsent: got %q, %v after %s", version, unsent, text, err, took)
+				}
+			}
+			release()
+			res, err := client.Post(s.URL+unaryRoute, "application/json", strings.NewReader("{}"))
+			if err != nil || res.StatusCode != http.StatusOK || s.Connections() != 1 {
+				t.Errorf("%s: then got %v, %v over %d connections", version, res, err, s.Connections())
+			}
+		})
 	}
 }

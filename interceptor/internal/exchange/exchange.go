@@ -9,6 +9,7 @@ package exchange
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"sync"
 	"time"
@@ -34,7 +35,9 @@ type Exchange struct {
 	unread  bool        // close the body without draining it then
 	drained bool
 
-	atOnce bool // see answerAtOnce; only used by the handler's goroutine
+	// These are only used by the handler's goroutine.
+	atOnce bool     // see answerAtOnce
+	atEnd  []func() // see ReadThrough
 }
 
 type exchangeKey struct{}
@@ -127,6 +130,29 @@ func (x *Exchange) CloseUnreadIf(f func() bool) {
 	x.mu.Unlock()
 }
 
+// Server returns the writer and the request as the server got them. The body of the
+// request belongs to the exchange.
+func (x *Exchange) Server() (w http.ResponseWriter, r *http.Request) { return x.w, x.r }
+
+// ReadThrough has the body read through what f returns, which reads the given one, and
+// calls end when the handler has returned and the rest of the body was drained. It reports
+// false, and does nothing, if the body is being read. It must be called on the goroutine
+// of the handler.
+func (x *Exchange) ReadThrough(f func(body io.ReadCloser) io.ReadCloser, end func()) bool {
+	if x.body.inner == nil {
+		return false
+	}
+	select {
+	case x.body.reading <- struct{}{}:
+	default:
+		return false
+	}
+	x.body.inner = f(x.body.inner)
+	<-x.body.reading
+	x.atEnd = append(x.atEnd, end)
+	return true
+}
+
 // useless reports whether the rest of the body is of no use.
 func (x *Exchange) useless() bool {
 	x.mu.Lock()
@@ -168,6 +194,9 @@ func (x *Exchange) End() {
 	x.mu.Unlock()
 	if refused {
 		x.finish()
+	}
+	for _, end := range x.atEnd {
+		end()
 	}
 	x.mu.Lock()
 	x.over = true

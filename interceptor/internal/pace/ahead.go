@@ -47,8 +47,24 @@ func (b *Body) Listen(call *gate.Call) {
 	}
 }
 
-// Identify finds the caller as if the call had no Caller; see [gate.Call.Resolved].
+// Listen is [Body.Listen] for a host that has no request. The exchange, which is there on
+// a server that was configured, has its handler read through the Body if the call waits,
+// and ends it.
+func Listen(x *exchange.Exchange, call *gate.Call) {
+	if x == nil {
+		return
+	}
+	w, r := x.Server()
+	if size := sizeAhead(w, r); size > 0 {
+		call.Caller = &Body{w: w, x: x, next: call.Caller, ahead: ahead{size: size}}
+	}
+}
+
+// Identify finds the caller as the call's own Caller does; see [gate.Call.Resolved].
 func (b *Body) Identify(ctx context.Context) (requestID, remoteIP string) {
+	if b.next != nil {
+		return b.next.Identify(ctx)
+	}
 	call := gate.Call{}.Resolved(ctx)
 	return call.RequestID, call.RemoteIP
 }
@@ -57,7 +73,7 @@ func (b *Body) Identify(ctx context.Context) (requestID, remoteIP string) {
 // context of the request.
 func (b *Body) OnWait(context.Context) {
 	a := &b.ahead
-	if a.begun() { // for an earlier gate of a chain
+	if a.begun() || b.x != nil && !b.attach() { // begun for an earlier gate of a chain
 		return
 	}
 	a.done, a.more = make(chan struct{}), make(chan struct{}, 1)
@@ -66,6 +82,14 @@ func (b *Body) OnWait(context.Context) {
 		defer close(a.done)
 		a.fill(b.body)
 	}()
+}
+
+// attach has the body of the exchange read through b.
+func (b *Body) attach() bool {
+	return b.x.ReadThrough(func(body io.ReadCloser) io.ReadCloser {
+		b.body = body
+		return b
+	}, b.End)
 }
 
 // endAhead stops the goroutine that reads, and waits for it. If it has read all there is,

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/interceptor/internal/exchange"
 )
 
 // ErrSlowRequest is the error of a Read of a body that is too slow. It matches
@@ -34,6 +35,10 @@ type Body struct {
 	ahead ahead
 	rate  Rate
 	bound bound
+
+	// See Listen. They are nil for a host that has the request.
+	x    *exchange.Exchange
+	next gate.Caller // of the call
 }
 
 // New returns the body of a request that must come at the given rate once its call has a

@@ -13,6 +13,7 @@ import (
 	testv1connectv2 "github.com/rpcgate/rpcgate/gen/connectv2/rpcgate/test/v1/testv1connect"
 	"github.com/rpcgate/rpcgate/gen/rpcgate/test/v1/testv1connect"
 	"github.com/rpcgate/rpcgate/interceptor/connectgate"
+	"github.com/rpcgate/rpcgate/interceptor/httpgate"
 	"github.com/rpcgate/rpcgate/internal/conformance"
 )
 
@@ -42,15 +43,19 @@ func V1(p Protocol) conformance.Host {
 	})
 }
 
-// V2 is a Connect v2 server with connectgate.NewServerInterceptor.
+// V2 is a Connect v2 server with connectgate.NewServerInterceptor, which
+// httpgate.ConfigureServer has configured.
 func V2(p Protocol) conformance.Host {
 	h := host("Connect v2", p, func(s conformance.Setup) http.Handler {
 		return HandlerV2(s.Handler, InterceptorsV2(s)...)
 	})
-	const unseen = "an interceptor of Connect v2 does not see the connection; connectgate.NewMiddleware does"
-	h.Lacks["SlowSenderDoesNotKeepALease"] = unseen
-	h.Lacks["CallerThatLeavesWhileWaitingOverHttp1FreesItsTurn"] = unseen
 	h.BeforeDecode = true
+	start := h.Start
+	h.Start = func(t testing.TB, s conformance.Setup) conformance.Client {
+		// Only so is there a ResponseWriter, which some cases need.
+		s.Configure = func(srv *http.Server) { httpgate.ConfigureServer(srv) }
+		return start(t, s)
+	}
 	return h
 }
 
