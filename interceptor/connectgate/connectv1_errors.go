@@ -83,8 +83,8 @@ func (i *interceptorV1) answer(ctx context.Context, to responderV1, err error) e
 // all other delays from the response. Connect adds the metadata of the error, which has
 // the delay, and clients take only one.
 func tellV1(ctx context.Context, to responderV1, r refusal.Refusal, err error) error {
-	exchange.Refuse(ctx)
 	if to != nil {
+		exchange.Refuse(ctx, to.ResponseHeader())
 		c := carrierOf(to.Peer().Protocol)
 		delete(to.ResponseHeader(), c.key)
 		delete(to.ResponseTrailer(), c.key)

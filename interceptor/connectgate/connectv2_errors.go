@@ -85,10 +85,12 @@ func (s *serverV2) refusal(ctx context.Context, r refusal.Refusal, cause error) 
 // tellV2 sets the header or trailer with the delay of a refusal that ends the call,
 // since errors of v2 have no metadata, and returns err, its error.
 func tellV2(ctx context.Context, spec connectv2.Spec, r refusal.Refusal, err error) error {
-	exchange.Refuse(ctx)
 	info, ok := connectv2.CallInfoForServerContext(ctx)
 	if !ok {
 		return err
+	}
+	if info.PeerAddr != "" { // otherwise the call came from a handler in this process
+		exchange.Refuse(ctx, info.ResponseHeader())
 	}
 	c := carrierOf(info.Protocol)
 	if info.Protocol == protocolConnect && spec.StreamType == connectv2.StreamTypeUnary {

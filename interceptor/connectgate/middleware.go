@@ -161,7 +161,7 @@ func (m *middleware) call(ctx context.Context, r *http.Request, route string) ga
 func (m *middleware) refuse(w http.ResponseWriter, r *http.Request, as wire, waiting context.Context, err error) {
 	x, r, end := exchange.Of(w, r)
 	defer end()
-	x.Refuse()
+	x.Refuse(w.Header())
 	if refused, ok := m.host.Refusal(waiting, err); ok {
 		if as == wireGRPC {
 			refused = refused.ForAttempt(first(r.Header, refusal.AttemptsHeader))

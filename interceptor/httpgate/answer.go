@@ -26,7 +26,7 @@ func WriteRejection(w http.ResponseWriter, r *http.Request, err error) bool {
 	}
 	x, r, end := exchange.Of(w, r)
 	defer end()
-	x.Refuse()
+	x.Refuse(w.Header())
 	writeRefusal(w, r, refusal.New(r.Context(), rejection, false))
 	return true
 }
@@ -44,7 +44,7 @@ func writeRefusal(w http.ResponseWriter, r *http.Request, refused refusal.Refusa
 func (m *middleware) answer(w http.ResponseWriter, r *http.Request, err error) {
 	x, r, end := exchange.Of(w, r)
 	defer end()
-	x.Refuse()
+	x.Refuse(w.Header())
 	if refused, ok := m.host.Refusal(r.Context(), err); ok {
 		writeRefusal(w, r, refused)
 		return

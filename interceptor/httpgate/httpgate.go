@@ -33,6 +33,7 @@ import (
 
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/interceptor"
+	"github.com/rpcgate/rpcgate/interceptor/internal/exchange"
 	"github.com/rpcgate/rpcgate/interceptor/internal/host"
 	"github.com/rpcgate/rpcgate/interceptor/internal/mistake"
 	"github.com/rpcgate/rpcgate/interceptor/internal/opening"
@@ -129,6 +130,7 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 	handled := r.WithContext(m.host.Context(ctx, lease, &call))
 	body.Admit(lease, handled)
 	next.ServeHTTP(served, handled)
+	exchange.KeepForm(r, handled)
 	if body.Slow() {
 		cut.finish()
 		m.host.AnnotateCutOff(ctx, gate.ReasonSlowRequest)

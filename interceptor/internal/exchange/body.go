@@ -73,10 +73,12 @@ func (b *body) read(p []byte) (int, error) {
 func (b *body) Close() error {
 	again := b.closed.Swap(true)
 	switch {
-	case again || b.ended.Load() || !b.x.useless():
+	case b.ended.Load() || !b.x.useless():
 		return b.inner.Close()
 	case b.x.r.ProtoMajor < 2:
 		return nil // net/http closes it
+	case again:
+		return b.inner.Close()
 	case b.x.unread:
 		return b.closeUnread()
 	default:

@@ -85,19 +85,23 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 //
 // If the body arrives at once, as usual, all is well. Otherwise the connection is closed
 // after the answer: then net/http sends it without reading.
-func (x *Exchange) answerAtOnce() {
+func (x *Exchange) answerAtOnce(h Header) {
 	if x.body.inner == nil || x.body.ended.Load() {
 		return
 	}
-	// net/http closes the connection of a request that still expects to continue, and
-	// reading would send the 100 (RFC 9110, section 10.1.1).
-	if x.expectsContinue() || x.arrives() {
+	// net/http closes the connection of a request that still expects to continue, but
+	// first it waits for the body. Reading would send the 100 (RFC 9110, section 10.1.1).
+	if x.expectsContinue() {
+		x.atOnce = true
+		return
+	}
+	if x.arrives() {
 		return
 	}
 	if http.NewResponseController(x.w).EnableFullDuplex() != nil {
 		return // not net/http's writer, or in front of one that buffers
 	}
-	x.w.Header().Set("Connection", "close")
+	h.Set("Connection", "close")
 	x.atOnce = true
 }
 

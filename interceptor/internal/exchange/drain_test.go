@@ -40,7 +40,7 @@ func refuse(c *Connection, s *sender, contentLength int64) (read int, took time.
 	r.ProtoMajor, r.ContentLength = 2, contentLength
 	x, _ := Begin(foreign{httptest.NewRecorder(), s.deadline}, r)
 	x.conn = c
-	x.Refuse()
+	x.Refuse(http.Header{})
 	x.End()
 	return s.read, time.Since(began)
 }
@@ -111,7 +111,7 @@ func TestABodyThatExpectsToContinueIsNotRead(t *testing.T) {
 		r.ProtoMajor, r.ContentLength = major, 100
 		r.Header.Set("Expect", "100-continue")
 		x, _ := Begin(foreign{httptest.NewRecorder(), s.deadline}, r)
-		x.Refuse()
+		x.Refuse(http.Header{})
 		if x.End(); s.read != 0 {
 			t.Errorf("HTTP/%d: %d bytes were read", major, s.read)
 		}

@@ -24,6 +24,7 @@ type Exchange struct {
 	context.Context // of the request
 	w               http.ResponseWriter
 	r               *http.Request // as the server got it
+	inner           *http.Request // as the handler gets it
 	conn            *Connection   // nil if the server was not configured
 	body            body
 	attached        any
@@ -57,12 +58,12 @@ func Begin(w http.ResponseWriter, r *http.Request) (*Exchange, *http.Request) {
 	x := &Exchange{Context: r.Context(), w: w, r: r}
 	x.conn, _ = x.Context.Value(connectionKey{}).(*Connection)
 	// A copy, since net/http looks at its own body later.
-	inner := r.WithContext(x)
+	x.inner = r.WithContext(x)
 	if r.Body != nil && r.Body != http.NoBody {
 		x.body.start(x, r.Body)
-		inner.Body = &x.body
+		x.inner.Body = &x.body
 	}
-	return x, inner
+	return x, x.inner
 }
 
 // From returns the exchange that ctx belongs to, or nil.
@@ -161,29 +162,40 @@ func (x *Exchange) useless() bool {
 	return refused || drains != nil && drains()
 }
 
+// Header is where a host puts the headers of its answer. It is not always that of the
+// exchange's writer, which another goroutine may use at the same time
+// (http.TimeoutHandler).
+type Header interface{ Set(key, value string) }
+
 // Refuse says that the call is refused. It must be called before the answer is written,
 // on the goroutine that writes it. If the body has not arrived over HTTP/1.1, the answer
 // does not wait for it: the connection ends with it.
-func (x *Exchange) Refuse() {
+func (x *Exchange) Refuse(h Header) {
+	if x.setRefused() && x.r.ProtoMajor < 2 {
+		x.answerAtOnce(h)
+	}
+}
+
+// setRefused reports whether it was called for the first time, and in time.
+func (x *Exchange) setRefused() bool {
 	x.mu.Lock()
-	before := x.refused
+	defer x.mu.Unlock()
+	if x.refused || x.over {
+		return false
+	}
 	x.refused = true
-	x.mu.Unlock()
-	if before {
-		return
-	}
 	// What was said of the answer further out is not true of a refusal.
-	x.w.Header().Del("Cache-Control")
-	if x.r.ProtoMajor < 2 {
-		x.answerAtOnce()
+	if sent := x.w.Header(); len(sent["Cache-Control"]) > 0 {
+		sent.Del("Cache-Control")
 	}
+	return true
 }
 
 // Refuse says of the call that ctx belongs to that it is refused; see [Exchange.Refuse].
 // Without an exchange it does nothing.
-func Refuse(ctx context.Context) {
+func Refuse(ctx context.Context, h Header) {
 	if x := From(ctx); x != nil {
-		x.Refuse()
+		x.Refuse(h)
 	}
 }
 
@@ -198,7 +210,16 @@ func (x *Exchange) End() {
 	for _, end := range x.atEnd {
 		end()
 	}
+	KeepForm(x.r, x.inner)
 	x.mu.Lock()
 	x.over = true
 	x.mu.Unlock()
+}
+
+// KeepForm lets net/http remove the files of a form that a handler has parsed: it knows
+// only the request that it has made, r, and not the copy that was handled.
+func KeepForm(r, handled *http.Request) {
+	if r.MultipartForm == nil {
+		r.MultipartForm = handled.MultipartForm
+	}
 }
