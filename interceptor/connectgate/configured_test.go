@@ -90,6 +90,40 @@ func TestARefusalOverHTTP1KeepsTheConnectionOfASmallBody(t *testing.T) {
 	}
 }
 
+// TestARefusalOverHTTP1IsReadToTheEndOfItsBody has a large body that is under way: if the connection were closed at once,
+// the client might lose the answer.
+func TestARefusalOverHTTP1IsReadToTheEndOfItsBody(t *testing.T) {
+	for _, name := range []string{"v1", "v2", "middleware/v1", "middleware/v2"} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newGate(t)
+			defer fill(t, g)()
+			s := configured(t, servers(g, nil)[name])
+			conn, err := s.Dial(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			const size = 3_500_000
+			sent := make(chan error)
+			go func() {
+				_, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/connect+proto\r\nContent-Length: %d\r\n\r\n%s",
+					serverStreamRoute, size, make([]byte, size))
+				sent <- err
+			}()
+			res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(res.Body)
+			if err != nil || len(body) == 0 || !res.Close {
+				t.Errorf("%s: got %q and error %v, closes the connection: %t", name, body, err, res.Close)
+			}
+			if err := <-sent; err != nil {
+				t.Errorf("%s: the body could not be sent: %v", name, err)
+			}
+		})
+	}
+}
+
 // TestARefusalOverHTTP2IsDrained has bodies that are under way when the interceptor refuses: net/http must not reset the
 // stream.
 func TestARefusalOverHTTP2IsDrained(t *testing.T) {

@@ -2,6 +2,7 @@ package grpcgate_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,13 +18,13 @@ import (
 func TestAStreamThatNobodyReadsEndsWithItsDeadline(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		g := newGate(t, "db")
-		sent := 0
+		var sent atomic.Int64
 		c := serve(t, func(_ context.Context, _ conformance.Shape, s conformance.Stream) error {
 			for {
 				if err := s.Send(string(make([]byte, 1<<10))); err != nil {
 					return err
 				}
-				sent++
+				sent.Add(1)
 			}
 		}, grpcgate.ServerOptions(g))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -33,8 +34,8 @@ func TestAStreamThatNobodyReadsEndsWithItsDeadline(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute - 1)
-		if n := g.InFlight(); n != 1 || sent < 32 || sent > 256 {
-			t.Errorf("%d in flight after %d KiB, want the stream to wait for its client", n, sent)
+		if n := g.InFlight(); n != 1 || sent.Load() < 32 || sent.Load() > 256 {
+			t.Errorf("%d in flight after %d KiB, want the stream to wait for its client", n, sent.Load())
 		}
 		time.Sleep(1)
 		if synctest.Wait(); g.InFlight() != 0 {

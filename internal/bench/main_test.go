@@ -12,9 +12,9 @@ func TestParse(t *testing.T) {
 		names string
 		quick bool
 	}{
-		{"", "micro growth calls cpu goodput", false},
-		{"all", "micro growth calls cpu goodput", false},
-		{"-quick", "micro growth calls cpu goodput", true},
+		{"", "micro growth calls cpu windows goodput", false},
+		{"all", "micro growth calls cpu windows goodput", false},
+		{"-quick", "micro growth calls cpu windows goodput", true},
 		{"micro", "micro", false},
 		{"growth -quick", "growth", true},
 		{"-quick cpu", "cpu", true},

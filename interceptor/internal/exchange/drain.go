@@ -125,11 +125,15 @@ func (x *Exchange) finish() {
 		x.drain()
 		return
 	}
-	if x.atOnce {
-		// When the handler has returned, net/http sends the answer and then reads
-		// up to 256 KiB of the body: what nobody has read when the connection is
-		// closed makes TCP reset it, and the client may lose the answer.
-		_ = x.SetReadDeadline(time.Now().Add(drainTime))
+	if !x.atOnce {
+		return
+	}
+	// What nobody has read when the connection is closed makes TCP reset it, and the
+	// client may lose the answer. So it is sent first.
+	_ = http.NewResponseController(x.w).Flush()
+	if x.drain(); !x.body.ended.Load() {
+		// When the handler has returned, net/http wants to read up to 256 KiB more.
+		_ = x.SetReadDeadline(time.Now().Add(idleTime))
 	}
 }
 
