@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/interceptor"
+	"github.com/rpcgate/rpcgate/interceptor/httpgate"
 )
 
 // secret is the name of the gates, which clients must not see unless an option says
@@ -64,8 +66,11 @@ func (e *Env) start(a gate.Admitter, handler Handler, opts ...interceptor.Option
 	if handler == nil {
 		handler = Echo
 	}
-	return e.Host.Start(e.T, Setup{Admitter: a, Handler: handler, Options: opts})
+	return e.Host.Start(e.T, Setup{Admitter: a, Handler: handler, Options: opts, Configure: configure})
 }
+
+// configure prepares a server as the README recommends.
+func configure(srv *http.Server) { httpgate.ConfigureServer(srv) }
 
 // policy sends all echo calls through g, with the given mode for streams.
 func (e *Env) policy(g *gate.Gate, mode gate.StreamMode) *gate.Policy {

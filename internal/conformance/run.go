@@ -19,7 +19,7 @@ type Case struct {
 func Cases() []Case {
 	var all []Case
 	for _, part := range [][]Case{
-		admitCases(), probeCases(), keyCases(), refusalCases(), callerCases(), slowCases(), handlerCases(), modeCases(), messageCases(), atOnceCases(), drainingCases(), nestedCases(), translatorCases(), otherCases(),
+		admitCases(), probeCases(), keyCases(), refusalCases(), callerCases(), slowCases(), connectionCases(), handlerCases(), modeCases(), messageCases(), atOnceCases(), drainingCases(), nestedCases(), translatorCases(), otherCases(),
 	} {
 		all = append(all, part...)
 	}

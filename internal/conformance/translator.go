@@ -40,7 +40,8 @@ func untranslated(e *Env) {
 // startAuthenticating serves calls that must pass the gate auth before the server's.
 func (e *Env) startAuthenticating(auth *gate.Gate, translated bool) Client {
 	return e.Host.Start(e.T, Setup{
-		Admitter: e.gate(), Handler: e.unreachable(), Translated: translated,
+		Configure: configure,
+		Admitter:  e.gate(), Handler: e.unreachable(), Translated: translated,
 		Before: func(ctx context.Context) error {
 			return auth.Do(ctx, gate.Call{}, func(context.Context) error { return nil })
 		},

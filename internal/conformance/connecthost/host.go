@@ -38,9 +38,11 @@ func All() []conformance.Host {
 
 // V1 is a Connect v1 server with connectgate.NewInterceptor.
 func V1(p Protocol) conformance.Host {
-	return host("Connect v1", p, func(s conformance.Setup) http.Handler {
+	h := host("Connect v1", p, func(s conformance.Setup) http.Handler {
 		return HandlerV1(s.Handler, InterceptorsV1(s)...)
 	})
+	h.Lacks["RefusedWhileTheBodyIsUnderWayOverHttp1"] = conformance.ReadFirst
+	return h
 }
 
 // V2 is a Connect v2 server with connectgate.NewServerInterceptor, which
@@ -85,6 +87,8 @@ func host(name string, p Protocol, handler func(conformance.Setup) http.Handler)
 	lacks := map[string]string{}
 	if p == GRPC {
 		lacks["CallerThatLeavesWhileWaitingOverHttp1FreesItsTurn"] = conformance.NoHTTP1
+		lacks["RefusedBodiesLeaveTheConnectionUsableOverHttp1"] = conformance.NoHTTP1
+		lacks["RefusedWhileTheBodyIsUnderWayOverHttp1"] = conformance.NoHTTP1
 	} else {
 		lacks["DrainingTellsAttemptsInTurnTheShortestDelay"] = conformance.NoAttempts
 	}

@@ -40,6 +40,8 @@ func base(name string) conformance.Host {
 			"HttpProbesPassAFullGate":                           conformance.NoProbes,
 			"SlowSenderDoesNotKeepALease":                       conformance.SentWhole,
 			"CallerThatLeavesWhileWaitingOverHttp1FreesItsTurn": conformance.NoHTTP1,
+			"RefusedBodiesLeaveTheConnectionUsableOverHttp1":    conformance.NoHTTP1,
+			"RefusedWhileTheBodyIsUnderWayOverHttp1":            conformance.NoHTTP1,
 		},
 		Carriers: func(conformance.Shape) conformance.Carriers {
 			return conformance.Carriers{Code: true, Details: true, Pushback: true, Message: true}

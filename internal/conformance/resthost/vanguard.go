@@ -71,7 +71,7 @@ func vanguardREST(
 		},
 		Start: func(t testing.TB, s conformance.Setup) conformance.Client {
 			server := s.Serve(t, transcoder(t, handler(s), opts...))
-			return &client{server: server, http: server.Client(), deadline: func(left time.Duration) (header, value string) {
+			return &client{server: server, http: server.ClientHTTP2(), deadline: func(left time.Duration) (header, value string) {
 				return "X-Server-Timeout", strconv.FormatFloat(left.Seconds(), 'f', -1, 64)
 			}}
 		},
@@ -82,6 +82,8 @@ func lacks() map[string]string {
 	return map[string]string{
 		"DrainingTellsAttemptsInTurnTheShortestDelay": conformance.NoAttempts,
 		"HttpProbesPassAFullGate":                     conformance.NoProbes,
+		"RefusedWhileTheBodyIsUnderWay":               conformance.ReadFirst,
+		"RefusedWhileTheBodyIsUnderWayOverHttp1":      conformance.ReadFirst,
 	}
 }
 
