@@ -138,8 +138,7 @@ func wrapHandler(srv *http.Server) {
 		}
 		response := pace.NewWriter(w)
 		defer response.End()
-		x, r := exchange.Begin(response, r)
-		x.Attach(response)
+		x, r := response.Begin(r)
 		defer x.End()
 		h.ServeHTTP(response, r)
 	})

@@ -92,17 +92,20 @@ func (x *Exchange) answerAtOnce(h Header) {
 	// net/http closes the connection of a request that still expects to continue, but
 	// first it waits for the body. Reading would send the 100 (RFC 9110, section 10.1.1).
 	if x.expectsContinue() {
-		x.atOnce = true
+		x.setAtOnce()
 		return
 	}
-	if x.arrives() {
-		return
-	}
-	if http.NewResponseController(x.w).EnableFullDuplex() != nil {
-		return // not net/http's writer, or in front of one that buffers
+	if x.arrives() || !HasDeadlines(x.w) {
+		return // if not net/http's writer, perhaps in front of one that buffers
 	}
 	h.Set("Connection", "close")
+	x.setAtOnce()
+}
+
+func (x *Exchange) setAtOnce() {
+	x.mu.Lock()
 	x.atOnce = true
+	x.mu.Unlock()
 }
 
 // arrives reads the body, if it is small, and reports whether it ended in time.
@@ -125,7 +128,10 @@ func (x *Exchange) finish() {
 		x.drain()
 		return
 	}
-	if !x.atOnce {
+	x.mu.Lock()
+	atOnce := x.atOnce
+	x.mu.Unlock()
+	if !atOnce {
 		return
 	}
 	// What nobody has read when the connection is closed makes TCP reset it, and the

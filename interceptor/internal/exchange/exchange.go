@@ -11,6 +11,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -35,10 +36,9 @@ type Exchange struct {
 	drains  func() bool // whether the body is of no use without a refusal, or nil
 	unread  bool        // close the body without draining it then
 	drained bool
-
-	// These are only used by the handler's goroutine.
-	atOnce bool     // see answerAtOnce
-	atEnd  []func() // see ReadThrough
+	atOnce  bool     // see answerAtOnce
+	atEnd   []func() // see ReadThrough
+	ended   bool     // atEnd was called
 }
 
 type exchangeKey struct{}
@@ -150,7 +150,15 @@ func (x *Exchange) ReadThrough(f func(body io.ReadCloser) io.ReadCloser, end fun
 	}
 	x.body.inner = f(x.body.inner)
 	<-x.body.reading
-	x.atEnd = append(x.atEnd, end)
+	x.mu.Lock()
+	late := x.ended // the handler was given up
+	if !late {
+		x.atEnd = append(x.atEnd, end)
+	}
+	x.mu.Unlock()
+	if late {
+		end()
+	}
 	return true
 }
 
@@ -184,11 +192,27 @@ func (x *Exchange) setRefused() bool {
 		return false
 	}
 	x.refused = true
-	// What was said of the answer further out is not true of a refusal.
-	if sent := x.w.Header(); len(sent["Cache-Control"]) > 0 {
-		sent.Del("Cache-Control")
-	}
 	return true
+}
+
+// BeforeHeader changes the headers of an answer before they are written, on the
+// goroutine that writes them: what a handler further out said to caches is not true of a
+// refusal.
+func (x *Exchange) BeforeHeader(h http.Header) {
+	said := h["Cache-Control"]
+	if x == nil || len(said) == 0 {
+		return
+	}
+	x.mu.Lock()
+	refused := x.refused
+	x.mu.Unlock()
+	switch {
+	case !refused:
+	case slices.Contains(said, "no-store"):
+		h.Set("Cache-Control", "no-store")
+	default:
+		h.Del("Cache-Control")
+	}
 }
 
 // Refuse says of the call that ctx belongs to that it is refused; see [Exchange.Refuse].
@@ -207,7 +231,11 @@ func (x *Exchange) End() {
 	if refused {
 		x.finish()
 	}
-	for _, end := range x.atEnd {
+	x.mu.Lock()
+	atEnd := x.atEnd
+	x.ended = true
+	x.mu.Unlock()
+	for _, end := range atEnd {
 		end()
 	}
 	KeepForm(x.r, x.inner)

@@ -21,7 +21,22 @@ const writeSize = 32 << 10
 // fail if the writer underneath does not have them.
 type Writer struct {
 	http.ResponseWriter
-	bound bound
+	bound    bound
+	exchange *exchange.Exchange // nil if the server was not configured
+}
+
+// Begin begins the exchange of a configured server, whose responses w writes.
+func (w *Writer) Begin(r *http.Request) (*exchange.Exchange, *http.Request) {
+	x, inner := exchange.Begin(w, r)
+	x.Attach(w)
+	w.exchange = x
+	return x, inner
+}
+
+// WriteHeader writes the headers of the response.
+func (w *Writer) WriteHeader(status int) {
+	w.exchange.BeforeHeader(w.Header())
+	w.ResponseWriter.WriteHeader(status)
 }
 
 // NewWriter returns a Writer that is not bounded yet. When the handler has returned, End
