@@ -1,6 +1,7 @@
 // Package interop tests rpcgate with clients and proxies that others wrote: those of JavaScript, in js, under node
 // and in Chromium, and nginx with the configuration in demo/nginx. The module in conformance runs the suite with which
-// Connect tests implementations, the one in otlp the stock OTLP exporter.
+// Connect tests implementations, the one in otlp the stock OTLP exporter. The command in clients lets many more meet a busy server, and
+// prints a table.
 //
 // The tests need what Go does not bring along, so they are behind a build tag and are not part of "go test ./...":
 //

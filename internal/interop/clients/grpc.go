@@ -49,8 +49,11 @@ func grpcRows() []row {
 			row{client: l.tool, servers: grpcServers(), tried: "the same with 200 KB", run: l.floods(200_000)},
 		)
 	}
-	return rows
+	python := languages()[0]
+	return append(rows, row{client: python.tool, servers: grpcServers(), tried: openStreams, run: python.many("streams")})
 }
+
+const openStreams = "60 refused bidirectional streams whose requests do not end, health checks between them, a call after them"
 
 // retries makes a call that is refused twice.
 func (l language) retries(backoff string, apart time.Duration) func(context.Context, meeting) (string, error) {
@@ -87,13 +90,18 @@ func (b *busy) once(ctx context.Context, m meeting, apart time.Duration, argv []
 
 // floods makes many calls of a size.
 func (l language) floods(size int) func(context.Context, meeting) (string, error) {
+	return l.many("flood", fmt.Sprint(size))
+}
+
+// many makes many calls that are refused, in a mode of the program, and one that is not.
+func (l language) many(mode string, args ...string) func(context.Context, meeting) (string, error) {
 	return func(ctx context.Context, m meeting) (string, error) {
 		b, err := m.busy(ctx, time.Second, forever)
 		if err != nil {
 			return "", err
 		}
 		defer b.stop()
-		argv, err := l.argv(m, "flood", b.addr, fmt.Sprint(size))
+		argv, err := l.argv(m, append([]string{mode, b.addr}, args...)...)
 		if err != nil {
 			return "", err
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -37,6 +38,9 @@ func main() {
 }
 
 func run(ctx context.Context, only, write string, install bool) error {
+	if only != "" && write != "" {
+		return errors.New("-write: want the whole table, got -only as well")
+	}
 	chosen := slices.DeleteFunc(rows(), func(r row) bool { return !strings.Contains(r.name(), only) })
 	if len(chosen) == 0 {
 		return fmt.Errorf("-only: no row has %q in its name", only)
@@ -78,11 +82,16 @@ func installFor(ctx context.Context, chosen []row) error {
 		}
 	}
 	slices.Sort(packages)
-	args := append([]string{"install", "-y", "--no-install-recommends"}, slices.Compact(packages)...)
-	cmd := exec.CommandContext(ctx, "apt-get", args...)
-	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
-	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
-	return cmd.Run()
+	install := append([]string{"install", "-y", "--no-install-recommends"}, slices.Compact(packages)...)
+	for _, args := range [][]string{{"update", "-q"}, install} {
+		cmd := exec.CommandContext(ctx, "apt-get", args...)
+		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+		cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+		if err := cmd.Run(); err != nil {
+			return fmt.Errorf("apt-get %s: %w", args[0], err)
+		}
+	}
+	return nil
 }
 
 // patience is how long a client may take for all of a row with one server.

@@ -3,10 +3,12 @@
 #   retry ADDR BACKOFF  makes a call with a retry policy, and prints its code.
 #   flood ADDR SIZE     makes calls that are refused and health checks by turns, on 8 threads and one channel, prints what
 #                       they got, waits for a line, and makes a call that should be admitted.
+#   streams ADDR        does the same with bidirectional streams whose requests do not end, one after the other. Only here.
 import collections, json, sys, threading
 import grpc
 
 UNARY, CHECK = "/rpcgate.test.v1.EchoService/Unary", "/grpc.health.v1.Health/Check"
+BIDI = "/rpcgate.test.v1.EchoService/BidiStream"
 
 
 def message(size):
@@ -50,4 +52,28 @@ def flood(addr, size):
         print(json.dumps({"code": call(channel, UNARY, request)}))
 
 
-{"retry": retry, "flood": flood}[sys.argv[1]](*sys.argv[2:])
+def streams(addr):
+    with grpc.insecure_channel(addr) as channel:
+        refused, innocent = collections.Counter(), collections.Counter()
+        for _ in range(60):
+            over = threading.Event()
+
+            def requests():
+                yield message(5)
+                over.wait()
+
+            try:
+                for _ in channel.stream_stream(BIDI)(requests(), timeout=30):
+                    pass
+                refused["OK"] += 1
+            except grpc.RpcError as err:
+                code = err.code().name
+                refused[code if code == "RESOURCE_EXHAUSTED" else code + " " + err.details()] += 1
+            over.set()
+            innocent[call(channel, CHECK, b"")] += 1
+        print(json.dumps({"refused": refused, "innocent": innocent}), flush=True)
+        sys.stdin.readline()
+        print(json.dumps({"code": call(channel, UNARY, message(5))}))
+
+
+{"retry": retry, "flood": flood, "streams": streams}[sys.argv[1]](*sys.argv[2:])
