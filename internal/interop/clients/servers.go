@@ -131,7 +131,6 @@ func start(l net.Listener, serve func(net.Listener) error, stop func()) func() {
 // busy is a server whose gate has one unit, which is taken until so many attempts were refused or release is called.
 type busy struct {
 	addr    string
-	gate    *gate.Gate
 	release func()
 	stop    func()
 
@@ -186,7 +185,7 @@ func (s server) busy(delay time.Duration, refusals int) (*busy, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.addr, b.gate, b.release, b.stop = l.Addr().String(), g, taken.Release, s.serve(l, g)
+	b.addr, b.release, b.stop = l.Addr().String(), taken.Release, s.serve(l, g)
 	return b, nil
 }
 
@@ -197,11 +196,9 @@ func (b *busy) gaps(want int, delay time.Duration) (string, error) {
 	if len(b.attempts) != want {
 		return "", fmt.Errorf("%d attempts, want %d", len(b.attempts), want)
 	}
-	var gaps []string
 	var errs []error
 	for i := 1; i < want; i++ {
 		gap := b.attempts[i].Sub(b.attempts[i-1])
-		gaps = append(gaps, fmt.Sprintf("%.1f s", gap.Seconds()))
 		if gap < delay-20*time.Millisecond || gap > delay+3*time.Second {
 			errs = append(errs, fmt.Errorf("an attempt after %s, want %s", gap.Round(time.Millisecond), delay))
 		}
