@@ -13,7 +13,7 @@ type row struct {
 	proxy   proxy // between the client and the server; it may be none
 	servers []server
 	tried   string // what the client does, and what it should see
-	// known says why the row may fail, if that is not up to rpcgate.
+	// known says why the row may fail.
 	known string
 	// run lets the client meet a server. It says what was seen, and whether that is wrong.
 	run func(ctx context.Context, m meeting) (seen string, err error)

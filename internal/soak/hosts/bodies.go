@@ -79,7 +79,7 @@ func (w *world) send(server *memhttp.Server, client *http.Client, r *rand.Rand) 
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if r.IntN(2) == 0 {
-		w.sendHTTP2(ctx, client, server.URL, r)
+		w.sendByClient(ctx, client, server.URL, r)
 		return
 	}
 	conn, err := server.Dial(ctx)
@@ -156,13 +156,30 @@ func (c chunks) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// sendHTTP2 sends a body on the connection of all clients of its kind.
-func (w *world) sendHTTP2(ctx context.Context, client *http.Client, url string, r *rand.Rand) {
+// sendByClient sends a body on the connections of all clients, over HTTP/2 or, to some hosts, HTTP/1.1. It may need another
+// attempt: a handler that ends its goroutine ends a connection of HTTP/1.1 that may look idle to its client.
+func (w *world) sendByClient(ctx context.Context, client *http.Client, url string, r *rand.Rand) {
 	b, path := drawBody(r), paths[r.IntN(len(paths))]
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+path, b.reader())
+	err := b.post(ctx, client, url+path)
+	for i := 0; i < attempts && err != nil && b.whole(); i++ {
+		w.again.Add(1)
+		err = b.post(ctx, client, url+path)
+	}
+	switch {
+	case !b.whole():
+		w.inPart.Add(1)
+	case err != nil:
+		w.problem("a body of %d bytes got no answer from a client: %v", len(b.text), err)
+	default:
+		w.bodies.Add(1)
+	}
+}
+
+// post sends the body and reads the answer.
+func (b body) post(ctx context.Context, client *http.Client, url string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, b.reader())
 	if err != nil {
-		w.problem("%v", err)
-		return
+		return err
 	}
 	// So that a call that a closing connection has not taken can be made on another.
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(b.reader()), nil }
@@ -171,16 +188,10 @@ func (w *world) sendHTTP2(ctx context.Context, client *http.Client, url string, 
 		req.ContentLength = int64(len(b.text))
 	}
 	answer, err := client.Do(req)
-	if err == nil {
-		_, err = io.Copy(io.Discard, answer.Body)
-		_ = answer.Body.Close()
+	if err != nil {
+		return err
 	}
-	switch {
-	case !b.whole():
-		w.inPart.Add(1)
-	case err != nil:
-		w.problem("HTTP/2, a body of %d bytes got no answer: %v", len(b.text), err)
-	default:
-		w.bodies.Add(1)
-	}
+	defer answer.Body.Close()
+	_, err = io.Copy(io.Discard, answer.Body)
+	return err
 }

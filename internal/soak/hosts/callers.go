@@ -122,6 +122,9 @@ func (w *world) compare(received, sent []string, shape conformance.Shape) {
 	}
 }
 
+// attempts are those that a call may need beyond the first.
+const attempts = 3
+
 // innocent makes a call past the gates on a connection of the others. It may need another attempt: gRPC clients without a
 // retry policy report the second of two connections in a row that a draining server ends.
 func (w *world) innocent(*rand.Rand) {
@@ -129,7 +132,7 @@ func (w *world) innocent(*rand.Rand) {
 	defer cancel()
 	began := time.Now()
 	err := w.client.Check(ctx)
-	for range 3 {
+	for range attempts {
 		if err == nil {
 			break
 		}
