@@ -45,7 +45,7 @@ func TestHealthIsDegradedForSomeTimeAfterARejection(t *testing.T) {
 		check(true, gatehealth.ReasonRejecting)
 		time.Sleep(gatehealth.Recently)
 		check(true, gatehealth.ReasonRejecting)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		check(false, "")
 		if err := reports.Drain(t.Context()); err != nil {
 			t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing/synctest"
@@ -21,6 +22,7 @@ import (
 func slowCases() []Case {
 	return []Case{
 		{Name: "SlowSenderDoesNotKeepALease", Shapes: []Shape{Unary}, Run: slowSender},
+		{Name: "SlowReaderDoesNotKeepALease", Shapes: []Shape{Unary}, Run: slowReader},
 		{Name: "CallerThatLeavesWhileWaitingOverHttp1FreesItsTurn", Shapes: []Shape{Unary}, Run: leavesOverHTTP1},
 	}
 }
@@ -131,7 +133,24 @@ func leavesOverHTTP1(e *Env) {
 	g := e.gate(gate.WithMaxWait(time.Minute))
 	release := e.fill(g)
 	defer release()
-	p := e.poster(e.start(g, e.unreachable()))
+	conn := e.postByHand(e.start(g, e.unreachable()))
+	synctest.Wait()
+	if n := g.Waiting(); n != 1 {
+		e.Fatalf("%d waiting, want 1", n)
+	}
+	_ = conn.Close()
+	synctest.Wait()
+	if n := g.Waiting(); n != 0 {
+		e.Errorf("%d waiting after the caller has gone", n)
+	}
+	e.totals(g, 1, 0, 1)
+	time.Sleep(time.Second) // until the server has hung up
+}
+
+// postByHand sends a unary call over a connection of HTTP/1.1, and reads nothing.
+func (e *Env) postByHand(c Client) net.Conn {
+	e.Helper()
+	p := e.poster(c)
 	server, _ := p.Over()
 	path, header, text := p.Post("hello")
 	conn, err := server.Dial(e.Context())
@@ -145,15 +164,32 @@ func leavesOverHTTP1(e *Env) {
 	if _, err := conn.Write(request.Bytes()); err != nil {
 		e.Fatal(err)
 	}
-	synctest.Wait()
-	if n := g.Waiting(); n != 1 {
-		e.Fatalf("%d waiting, want 1", n)
-	}
+	return conn
+}
+
+// slowReader has a client that reads nothing of a large response. Either the lease is released before it is written, or
+// the call is cut off after a while.
+func slowReader(e *Env) {
+	g := e.gate(gate.WithMaxWait(0))
+	large := strings.Repeat("x", 60_000)
+	c := e.start(g, func(ctx context.Context, shape Shape, s Stream) error {
+		if text, err := s.Recv(); err != nil || text != "hello" {
+			return err
+		}
+		return s.Send(large)
+	})
+	conn := e.postByHand(c)
+	time.Sleep(time.Minute) // 5 s of grace, and 32 s for the first 32 KiB
+	e.inFlight(g, 0)
+	e.mustCallFor(large, c)
 	_ = conn.Close()
-	synctest.Wait()
-	if n := g.Waiting(); n != 0 {
-		e.Errorf("%d waiting after the caller has gone", n)
-	}
-	e.totals(g, 1, 0, 1)
 	time.Sleep(time.Second) // until the server has hung up
+}
+
+// mustCallFor makes a call that must be answered with a text.
+func (e *Env) mustCallFor(want string, c Client) {
+	e.Helper()
+	if got, err := e.call(e.Context(), c, "hello"); err != nil || got != want {
+		e.Fatalf("got %d bytes and error %v, want %d bytes", len(got), err, len(want))
+	}
 }

@@ -89,6 +89,7 @@ func host(name string, p Protocol, handler func(conformance.Setup) http.Handler)
 		lacks["CallerThatLeavesWhileWaitingOverHttp1FreesItsTurn"] = conformance.NoHTTP1
 		lacks["RefusedBodiesLeaveTheConnectionUsableOverHttp1"] = conformance.NoHTTP1
 		lacks["RefusedWhileTheBodyIsUnderWayOverHttp1"] = conformance.NoHTTP1
+		lacks["SlowReaderDoesNotKeepALease"] = conformance.NoHTTP1
 	} else {
 		lacks["DrainingTellsAttemptsInTurnTheShortestDelay"] = conformance.NoAttempts
 	}

@@ -42,6 +42,7 @@ func base(name string) conformance.Host {
 			"CallerThatLeavesWhileWaitingOverHttp1FreesItsTurn": conformance.NoHTTP1,
 			"RefusedBodiesLeaveTheConnectionUsableOverHttp1":    conformance.NoHTTP1,
 			"RefusedWhileTheBodyIsUnderWayOverHttp1":            conformance.NoHTTP1,
+			"SlowReaderDoesNotKeepALease":                       conformance.NoHTTP1,
 		},
 		Carriers: func(conformance.Shape) conformance.Carriers {
 			return conformance.Carriers{Code: true, Details: true, Pushback: true, Message: true}
