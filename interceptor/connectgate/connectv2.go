@@ -47,7 +47,7 @@ func (s *serverV2) intercept(next connectv2.ServerFunc) connectv2.ServerFunc {
 			return s.answer(ctx, spec, next(m.messages.Context(), spec, m))
 		}
 		s.host.Describe(ctx, &call, header, nil)
-		x := exchange.From(ctx)
+		x := exchangeV2(ctx)
 		pace.Listen(x, &call)
 		lease, err := s.host.Acquire(ctx, &call)
 		if err != nil {
@@ -74,6 +74,16 @@ func (s *serverV2) intercept(next connectv2.ServerFunc) connectv2.ServerFunc {
 		}
 		return s.answer(ctx, spec, err)
 	}
+}
+
+// exchangeV2 returns the exchange of a call on a configured server, or nil. A call that a
+// handler makes within the process has no address, and the exchange of its context is
+// that of the handler.
+func exchangeV2(ctx context.Context) *exchange.Exchange {
+	if info, ok := connectv2.CallInfoForServerContext(ctx); ok && info.PeerAddr != "" {
+		return exchange.From(ctx)
+	}
+	return nil
 }
 
 // call returns what the gate is told about a call whose request has not been read,

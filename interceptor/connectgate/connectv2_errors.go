@@ -6,7 +6,6 @@ import (
 
 	connectv2 "connectrpc.com/connect/v2"
 
-	"github.com/rpcgate/rpcgate/interceptor/internal/exchange"
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal/details"
 )
@@ -89,8 +88,8 @@ func tellV2(ctx context.Context, spec connectv2.Spec, r refusal.Refusal, err err
 	if !ok {
 		return err
 	}
-	if info.PeerAddr != "" { // otherwise the call came from a handler in this process
-		exchange.Refuse(ctx, info.ResponseHeader())
+	if x := exchangeV2(ctx); x != nil {
+		x.Refuse(info.ResponseHeader())
 	}
 	c := carrierOf(info.Protocol)
 	if info.Protocol == protocolConnect && spec.StreamType == connectv2.StreamTypeUnary {
