@@ -16,6 +16,7 @@ import (
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/interceptor/connectgate"
 	"github.com/rpcgate/rpcgate/interceptor/grpcgate"
+	"github.com/rpcgate/rpcgate/interceptor/httpgate"
 	"github.com/rpcgate/rpcgate/internal/conformance"
 	"github.com/rpcgate/rpcgate/internal/conformance/connecthost"
 	"github.com/rpcgate/rpcgate/internal/conformance/grpchost"
@@ -73,11 +74,20 @@ func serveConnect(t *testing.T, a gate.Admitter) string {
 }
 
 // serveHTTP serves h by HTTP/1.1 and by HTTP/2 with prior knowledge.
-func serveHTTP(t *testing.T, h http.Handler) string {
+func serveHTTP(t *testing.T, h http.Handler) string { return serveServer(t, &http.Server{Handler: h}) }
+
+// serveConfigured does so as the README recommends.
+func serveConfigured(t *testing.T, h http.Handler) string {
+	srv := &http.Server{Handler: h}
+	httpgate.ConfigureServer(srv)
+	return serveServer(t, srv)
+}
+
+func serveServer(t *testing.T, srv *http.Server) string {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
-	srv := &http.Server{Handler: h, Protocols: &protocols, ReadHeaderTimeout: time.Minute}
+	srv.Protocols, srv.ReadHeaderTimeout = &protocols, time.Minute
 	return serve(t, srv.Serve, func() { _ = srv.Close() })
 }
 
