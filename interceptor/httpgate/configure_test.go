@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/net/http2"
 
+	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/interceptor/httpgate"
 	"github.com/rpcgate/rpcgate/internal/memhttp"
 )
@@ -193,3 +194,32 @@ func TestMistakesOfConfigureServerPanic(t *testing.T) {
 		}()
 	}
 }
+
+// TestAHandlerThatPanicsAfterARefusalAnswersNothing has a handler with a bug: its client must not see an empty 200.
+func TestAHandlerThatPanicsAfterARefusalAnswersNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gate.Must(gate.New("db", 1, gate.WithMaxWait(0)))
+		_, _ = g.TryAcquire(gate.Call{})
+		srv := &http.Server{}
+		srv.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, err := g.TryAcquire(gate.Call{})
+			httpgate.WriteRejection(brokenWriter{w}, r, err)
+		})
+		httpgate.ConfigureServer(srv)
+		conn, err := memhttp.StartServer(t, srv).Dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { _, _ = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\nx") }()
+		if answer, _ := io.ReadAll(conn); len(answer) != 0 {
+			t.Errorf("the client got %q", answer)
+		}
+	})
+}
+
+// brokenWriter panics when headers are written.
+type brokenWriter struct{ http.ResponseWriter }
+
+func (w brokenWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (brokenWriter) WriteHeader(int) { panic(http.ErrAbortHandler) }

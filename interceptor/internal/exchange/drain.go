@@ -129,15 +129,19 @@ func (x *Exchange) finish() {
 		return
 	}
 	x.mu.Lock()
+	answered := x.answered || x.attached == nil
 	atOnce := x.atOnce
 	x.mu.Unlock()
 	if !atOnce {
 		return
 	}
-	// What nobody has read when the connection is closed makes TCP reset it, and the
-	// client may lose the answer. So it is sent first.
-	_ = http.NewResponseController(x.w).Flush()
-	if x.drain(); !x.body.ended.Load() {
+	if answered { // or the handler has panicked before
+		// What nobody has read when the connection is closed makes TCP reset it,
+		// and the client may lose the answer. So it is sent first.
+		_ = http.NewResponseController(x.w).Flush()
+		x.drain()
+	}
+	if !x.body.ended.Load() {
 		// When the handler has returned, net/http wants to read up to 256 KiB more.
 		_ = x.SetReadDeadline(time.Now().Add(idleTime))
 	}

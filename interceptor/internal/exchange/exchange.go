@@ -36,9 +36,12 @@ type Exchange struct {
 	drains  func() bool // whether the body is of no use without a refusal, or nil
 	unread  bool        // close the body without draining it then
 	drained bool
-	atOnce  bool     // see answerAtOnce
-	atEnd   []func() // see ReadThrough
-	ended   bool     // atEnd was called
+	atOnce  bool // see answerAtOnce
+	// answered says that the headers of an answer were written. It is only known if
+	// BeforeHeader is called, by what is attached.
+	answered bool
+	atEnd    []func() // see ReadThrough
+	ended    bool     // atEnd was called
 }
 
 type exchangeKey struct{}
@@ -199,15 +202,16 @@ func (x *Exchange) setRefused() bool {
 // goroutine that writes them: what a handler further out said to caches is not true of a
 // refusal.
 func (x *Exchange) BeforeHeader(h http.Header) {
-	said := h["Cache-Control"]
-	if x == nil || len(said) == 0 {
+	if x == nil {
 		return
 	}
 	x.mu.Lock()
 	refused := x.refused
+	x.answered = true
 	x.mu.Unlock()
+	said := h["Cache-Control"]
 	switch {
-	case !refused:
+	case !refused || len(said) == 0:
 	case slices.Contains(said, "no-store"):
 		h.Set("Cache-Control", "no-store")
 	default:

@@ -23,6 +23,7 @@ type Writer struct {
 	http.ResponseWriter
 	bound    bound
 	exchange *exchange.Exchange // nil if the server was not configured
+	headed   bool               // the headers were written
 }
 
 // Begin begins the exchange of a configured server, whose responses w writes.
@@ -35,8 +36,19 @@ func (w *Writer) Begin(r *http.Request) (*exchange.Exchange, *http.Request) {
 
 // WriteHeader writes the headers of the response.
 func (w *Writer) WriteHeader(status int) {
-	w.exchange.BeforeHeader(w.Header())
+	if status >= http.StatusOK {
+		w.head()
+	}
 	w.ResponseWriter.WriteHeader(status)
+}
+
+// head is called before the headers are written, by WriteHeader or by what comes first
+// without it.
+func (w *Writer) head() {
+	if !w.headed {
+		w.headed = true
+		w.exchange.BeforeHeader(w.Header())
+	}
 }
 
 // NewWriter returns a Writer that is not bounded yet. When the handler has returned, End
@@ -98,6 +110,7 @@ func (w *Writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Write writes in parts, so that it is known how much the client has taken.
 func (w *Writer) Write(p []byte) (n int, err error) {
+	w.head()
 	for {
 		part := p[n:min(n+writeSize, len(p))]
 		bounded := w.bound.begin(len(part))
@@ -115,6 +128,7 @@ func (w *Writer) Write(p []byte) (n int, err error) {
 func (w *Writer) Flush() { _ = w.FlushError() }
 
 func (w *Writer) FlushError() error {
+	w.head()
 	if w.bound.begin(0) {
 		defer w.bound.finish(0)
 	}
@@ -125,6 +139,7 @@ func (w *Writer) FlushError() error {
 // Any other reader may wait for something that is not the client's fault: only what is
 // written of it is timed.
 func (w *Writer) ReadFrom(r io.Reader) (n int64, err error) {
+	w.head()
 	from, ok := w.ResponseWriter.(io.ReaderFrom)
 	if !ok || !isFile(r) {
 		return io.Copy(onlyWriter{w}, r)
