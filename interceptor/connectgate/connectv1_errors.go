@@ -91,7 +91,7 @@ func tellV1(ctx context.Context, to responderV1, r refusal.Refusal, err error) e
 		if c.key == refusal.RetryAfterHeader && to.Spec().StreamType == connect.StreamTypeUnary {
 			refusal.KeepFromCaches(to.ResponseHeader()) // a call of Connect may be a GET
 		}
-		if r.Draining() {
+		if r.Draining() && to.Peer().Protocol != connect.ProtocolGRPC && !exchange.From(ctx).OverHTTP2() {
 			refusal.CloseConnection(to.ResponseHeader())
 		}
 	}

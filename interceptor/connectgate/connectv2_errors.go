@@ -88,7 +88,8 @@ func tellV2(ctx context.Context, spec connectv2.Spec, r refusal.Refusal, err err
 	if !ok {
 		return err
 	}
-	if x := exchangeV2(ctx); x != nil {
+	x := exchangeV2(ctx)
+	if x != nil {
 		x.Refuse(info.ResponseHeader())
 	}
 	c := carrierOf(info.Protocol)
@@ -98,7 +99,7 @@ func tellV2(ctx context.Context, spec connectv2.Spec, r refusal.Refusal, err err
 	} else {
 		info.ResponseTrailer().Set(c.key, c.value(r))
 	}
-	if r.Draining() {
+	if r.Draining() && info.Protocol != protocolGRPC && !x.OverHTTP2() {
 		refusal.CloseConnection(info.ResponseHeader())
 	}
 	return err

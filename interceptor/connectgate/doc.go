@@ -35,8 +35,10 @@
 // and [NewMiddleware] run before that.
 //
 // To stop the net/http server of a handler so that no call is lost, use
-// httpgate.Shutdown. While a gate drains, a refusal also closes the connection, with
-// Connection: close or GOAWAY, so that the client goes elsewhere.
+// httpgate.Shutdown. While a gate drains, a refusal over HTTP/1.1 also closes the
+// connection, so that the client goes elsewhere. Over HTTP/2 the connection has other
+// calls, too. An interceptor knows the version of HTTP if httpgate.ConfigureServer has
+// configured the server; otherwise it also ends connections of HTTP/2, except for gRPC.
 //
 // Health checks and reflection are exempt unless a rule of a [gate.Policy] says
 // otherwise. A handler finds its lease with [gate.LeaseFromContext] and may release

@@ -18,7 +18,7 @@ const sizeOfJSON = 768
 // writeRefusal answers a request with a refusal, in the framing of its protocol. Its
 // error is that of the write: the client has gone.
 func writeRefusal(w http.ResponseWriter, r *http.Request, as wire, refused refusal.Refusal) error {
-	if refused.Draining() {
+	if refused.Draining() && r.ProtoMajor < 2 {
 		refusal.CloseConnection(w.Header())
 	}
 	switch as {

@@ -19,6 +19,7 @@ const (
 type heldWriter struct {
 	http.ResponseWriter
 	retryAfter bool // add a Retry-After; see Transcoded
+	closes     bool // the client behind the transcoder may be one of HTTP/1.1
 
 	// sent means that nothing is held any more. Only the handler's goroutine writes
 	// it, under the lock. Other goroutines read it under the lock.
@@ -142,8 +143,8 @@ func (w *heldWriter) finish() {
 			headers[key] = append(headers[key], values...)
 		}
 	}
-	if told {
-		addHTTP(headers, trailers, w.retryAfter)
+	if told && w.retryAfter {
+		addHTTP(headers, trailers, w.closes)
 	}
 	headers["Content-Length"] = nil // otherwise net/http adds it
 	replace(h, headers)

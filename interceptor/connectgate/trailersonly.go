@@ -56,7 +56,7 @@ func holding(h http.Handler, retryAfter bool) http.Handler {
 			h.ServeHTTP(w, r)
 			return
 		}
-		held := &heldWriter{ResponseWriter: w, retryAfter: retryAfter}
+		held := &heldWriter{ResponseWriter: w, retryAfter: retryAfter, closes: !exchange.From(r.Context()).OverHTTP2()}
 		x, r, end := exchange.Of(w, r)
 		defer end() // also after a panic, from which a caller may recover
 		defer held.setSent()

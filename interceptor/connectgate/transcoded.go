@@ -39,25 +39,22 @@ func Transcoded(h http.Handler) http.Handler {
 	return holding(h, true)
 }
 
-// addHTTP adds what HTTP must know of the trailers of a refusal to its headers: that
-// the client should go elsewhere and, with retryAfter, when to retry.
-func addHTTP(headers, trailers http.Header, retryAfter bool) {
+// addHTTP adds what HTTP must know of the trailers of a refusal to its headers: when to
+// retry and, with closes, that the client should go elsewhere if the gate drains.
+func addHTTP(headers, trailers http.Header, closes bool) {
 	delay := time.Duration(-1)
 	if ms, err := strconv.ParseInt(first(trailers, refusal.PushbackHeader), 10, 32); err == nil && ms >= 0 {
 		delay = time.Duration(ms) * time.Millisecond
 	}
 	draining := false
-	if first(trailers, grpcStatusKey) == statusUnavailable || retryAfter && delay < 0 {
+	if first(trailers, grpcStatusKey) == statusUnavailable || delay < 0 {
 		told := readDetails(first(trailers, detailsKey))
 		if draining = told.draining; delay < 0 {
 			delay = told.delay // the caller's deadline is nearer, which HTTP cannot express
 		}
 	}
-	if draining {
+	if draining && closes {
 		refusal.CloseConnection(headers)
-	}
-	if !retryAfter {
-		return
 	}
 	refusal.KeepFromCaches(headers)
 	if delay >= 0 && len(headers[refusal.RetryAfterHeader]) == 0 {

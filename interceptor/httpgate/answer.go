@@ -33,7 +33,7 @@ func WriteRejection(w http.ResponseWriter, r *http.Request, err error) bool {
 
 func writeRefusal(w http.ResponseWriter, r *http.Request, refused refusal.Refusal) {
 	w.Header().Set(refusal.RetryAfterHeader, refused.RetryAfter())
-	if refused.Draining() {
+	if refused.Draining() && r.ProtoMajor < 2 {
 		refusal.CloseConnection(w.Header())
 	}
 	body := refusal.Body{Error: refusal.ErrorBusy, RequestID: refused.RequestID(), State: refused.State()}

@@ -66,8 +66,9 @@ const pkg = "httpgate"
 // connection that is still in use holds no lease.
 //
 // Probes and preflights pass; see above. HEAD gets the answer of GET without the body.
-// Caches must not store refusals. While a gate drains, a refusal also closes the
-// connection, with Connection: close or GOAWAY, so that the client goes elsewhere.
+// Caches must not store refusals. While a gate drains, a refusal over HTTP/1.1 also closes
+// the connection, so that the client goes elsewhere. Over HTTP/2 the connection has other
+// calls, too, and only [Shutdown] and a [Stopper] end it.
 //
 // If a caller leaves while its request waits, access logs show the status 499, or 504
 // if a deadline of the request's context has passed. Over HTTP/1.1, net/http notices that

@@ -95,6 +95,10 @@ func (x *Exchange) reads(r *http.Request) bool {
 	return r.Body == &x.body
 }
 
+// OverHTTP2 reports whether the request came over HTTP/2, where others share its
+// connection. It is false for no exchange.
+func (x *Exchange) OverHTTP2() bool { return x != nil && x.r.ProtoMajor >= 2 }
+
 // Attach keeps what ConfigureServer has put around the response for the hosts.
 func (x *Exchange) Attach(v any) { x.attached = v }
 

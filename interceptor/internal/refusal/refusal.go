@@ -142,9 +142,10 @@ func RetryAfter(delay time.Duration, draining bool) string {
 	return strconv.FormatInt(told.RetrySeconds(), 10)
 }
 
-// CloseConnection sets the header that sends a client elsewhere. Over HTTP/1.1 the
-// client does not use the connection again. Over HTTP/2, net/http sends GOAWAY instead
-// and serves the streams that are open.
+// CloseConnection sets the header that sends a client of HTTP/1.1 elsewhere: it does not
+// use the connection again. Over HTTP/2, net/http sends GOAWAY instead and serves the
+// streams that are open. One gate that drains is no reason for that: others use the
+// connection, too, and some clients fail calls that meet a GOAWAY.
 func CloseConnection(h interface{ Set(key, value string) }) { h.Set("Connection", "close") }
 
 // KeepFromCaches sets the header that forbids caches to store a refusal, whatever was

@@ -36,7 +36,7 @@ func base(name string) conformance.Host {
 		Name:   name,
 		Shapes: conformance.Shapes(),
 		Lacks: map[string]string{
-			"DrainingMovesTheClientToAnotherConnection":         "only GracefulStop ends a connection of grpc-go",
+			"DrainingOverHttp2LeavesTheConnectionToOthers":      "its client does not count connections",
 			"HttpProbesPassAFullGate":                           conformance.NoProbes,
 			"SlowSenderDoesNotKeepALease":                       conformance.SentWhole,
 			"CallerThatLeavesWhileWaitingOverHttp1FreesItsTurn": conformance.NoHTTP1,

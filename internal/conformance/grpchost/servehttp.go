@@ -19,7 +19,7 @@ import (
 func ServeHTTP() conformance.Host {
 	h := base("grpc-go ServeHTTP")
 	delete(h.Lacks, "SlowSenderDoesNotKeepALease")
-	delete(h.Lacks, "DrainingMovesTheClientToAnotherConnection")
+	delete(h.Lacks, "DrainingOverHttp2LeavesTheConnectionToOthers")
 	h.Start = func(t testing.TB, s conformance.Setup) conformance.Client {
 		server := grpc.NewServer(Interceptors(s)...)
 		Register(server, s.Handler)

@@ -32,7 +32,6 @@ func Gateway() conformance.Host {
 		},
 		Lacks: map[string]string{
 			"DrainingTellsAttemptsInTurnTheShortestDelay": conformance.NoAttempts,
-			"DrainingMovesTheClientToAnotherConnection":   "a grpc-gateway may have other servers behind it",
 			"RefusedWhileTheBodyIsUnderWay":               conformance.ReadFirst,
 			"RefusedWhileTheBodyIsUnderWayOverHttp1":      conformance.ReadFirst,
 		},
