@@ -67,15 +67,18 @@ func WithSmallWindows() ServerOption {
 //     does not wait for a body that has not arrived, and over HTTP/2 what the client is
 //     still sending is read, up to 4 MiB on a connection and for up to 50 ms, before the
 //     stream ends. While many calls are refused at once it takes less time, and streams
-//     are reset.
+//     are reset. They can also cut off slow clients (see interceptor.WithMinRate), notice
+//     over HTTP/1.1 when a waiting caller leaves, and leave connections of HTTP/2 alone
+//     while a gate drains. For each request this takes about a microsecond and
+//     four allocations (go test -bench Configured).
 //
 //   - It sets ReadHeaderTimeout to 10 s and IdleTimeout to 2 minutes, if neither they nor
 //     ReadTimeout, which counts for both, are set. Without them a client can keep
 //     connections for ever, before a gate sees anything of it. A negative time turns a
 //     timeout off. Proxies in front should close idle connections earlier.
 //
-// The middleware of this package and of connectgate end refused calls in order
-// without it, too, with 256 KiB for each call.
+// The middleware of this package and of connectgate do all of that without it, too, but
+// for the 4 MiB: they read 256 KiB of each call.
 //
 // ConfigureServer panics if srv or an option is nil.
 func ConfigureServer(srv *http.Server, opts ...ServerOption) {

@@ -16,7 +16,7 @@ func imports() map[string]string {
 		"connect": "connectrpc.com/connect", "connectv2": "connectrpc.com/connect/v2",
 		"collector": "go.opentelemetry.io/proto/otlp/collector/trace/v1",
 		"context":   "context", "errors": "errors", "http": "net/http", "slog": "log/slog", "time": "time",
-		"grpc": "google.golang.org/grpc", "health": "google.golang.org/grpc/health", "proto": "google.golang.org/protobuf/proto",
+		"grpc": "google.golang.org/grpc", "keepalive": "google.golang.org/grpc/keepalive", "health": "google.golang.org/grpc/health", "proto": "google.golang.org/protobuf/proto",
 		"gate": module + "gate", "gatelog": module + "gate/gatelog", "gatedebug": module + "gate/gatedebug",
 		"interceptor": module + "interceptor", "grpcgate": module + "interceptor/grpcgate",
 		"connectgate": module + "interceptor/connectgate", "httpgate": module + "interceptor/httpgate",
