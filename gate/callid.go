@@ -7,7 +7,7 @@ import (
 )
 
 // callID stands for the request id of an admitted call that came without one. An
-// observer asks for it that writes the call down; most calls end without.
+// observer that writes the call down asks for it. Most calls end without one.
 type callID uint64
 
 // callID returns the number of the call that the lease with the given serial is for.
@@ -83,6 +83,9 @@ func (l Lease) identified() (call Call, ok bool) {
 			if ok {
 				return call, true
 			}
+		}
+		if l.outcome.gate() == 0 {
+			break // not through a chain: there is no other gate, and no lock to take
 		}
 		l, _ = s.heldWithin(l.serial)
 	}
