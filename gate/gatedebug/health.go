@@ -5,6 +5,7 @@ import (
 
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/gate/gatehealth"
+	"github.com/rpcgate/rpcgate/gate/internal/distinct"
 )
 
 // The values of status in the responses of [Health].
@@ -37,8 +38,8 @@ const (
 // clock, and costs an admitted call nothing. A gate that is given twice is listed
 // once. Health panics if a gate is nil or two gates have the same name.
 func Health(gates ...*gate.Gate) http.Handler {
-	gates, err := distinct("Health", gates)
-	must(err)
+	_, err := distinct.Gates("Health", gates)
+	must(err) // in this package's name
 	return health{gatehealth.New(gates...)}
 }
 

@@ -3,13 +3,13 @@ package gatedebug
 import (
 	"embed"
 	"errors"
-	"fmt"
 	"net/http"
 	"path"
 	"strconv"
 	"strings"
 
 	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/gate/internal/distinct"
 )
 
 // assets has the files of the page.
@@ -55,7 +55,7 @@ func Handler[G *gate.Gate | []*gate.Gate](gates G, opts ...Option) http.Handler 
 }
 
 func newPage(gates []*gate.Gate, opts ...Option) *page {
-	gates, err := distinct("Handler", gates)
+	gates, err := distinct.Gates("Handler", gates)
 	c, badOptions := newConfig(opts)
 	must(errors.Join(err, badOptions))
 	p := &page{config: c, origins: http.NewCrossOriginProtection(), hub: &hub{
@@ -70,28 +70,6 @@ func newPage(gates []*gate.Gate, opts ...Option) *page {
 		p.hub.byName[g.Name()] = w
 	}
 	return p
-}
-
-// distinct returns the gates, each once, for the constructor called what. The error
-// names all nil gates and all names that two gates have.
-func distinct(what string, gates []*gate.Gate) (each []*gate.Gate, err error) {
-	var errs []error
-	seen := make(map[string]*gate.Gate, len(gates))
-	for i, g := range gates {
-		if g == nil {
-			errs = append(errs, fmt.Errorf("%s: want a gate, got nil as gate %d of %d", what, i+1, len(gates)))
-			continue
-		}
-		switch seen[g.Name()] {
-		case g:
-		case nil:
-			seen[g.Name()] = g
-			each = append(each, g)
-		default:
-			errs = append(errs, fmt.Errorf("%s: want gates with different names, got two named %q", what, g.Name()))
-		}
-	}
-	return each, errors.Join(errs...)
 }
 
 // ServeHTTP looks only at the last part of the path, so the handler can be mounted

@@ -10,11 +10,11 @@
 package gatehealth
 
 import (
-	"errors"
-	"fmt"
+	"strings"
 	"time"
 
 	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/gate/internal/distinct"
 	"github.com/rpcgate/rpcgate/gate/internal/era"
 )
 
@@ -56,39 +56,17 @@ type Health struct{ gates []watched }
 // rejection read the clock, and costs an admitted call nothing. New panics if a gate is
 // nil or two gates have the same name.
 func New(gates ...*gate.Gate) *Health {
+	each, err := distinct.Gates("New", gates)
+	if err != nil {
+		panic("gatehealth: " + strings.ReplaceAll(err.Error(), "\n", "\ngatehealth: "))
+	}
 	h := &Health{}
-	var errs []error
-	for i, g := range gates {
-		err, again := h.check(g, i, len(gates))
-		errs = append(errs, err)
-		if err == nil && !again {
-			h.gates = append(h.gates, watched{g, &lastRejection{clock: era.NewClock()}})
-		}
-	}
-	if err := errors.Join(errs...); err != nil {
-		panic("gatehealth: " + err.Error())
-	}
-	for _, w := range h.gates {
-		w.Observe(w.rejection)
+	for _, g := range each {
+		w := watched{g, &lastRejection{clock: era.NewClock()}}
+		g.Observe(w.rejection)
+		h.gates = append(h.gates, w)
 	}
 	return h
-}
-
-// check finds a gate that is nil or has the name of another one, and reports whether the
-// gate was given already.
-func (h *Health) check(g *gate.Gate, i, of int) (err error, again bool) {
-	if g == nil {
-		return fmt.Errorf("New: want a gate, got nil as gate %d of %d", i+1, of), false
-	}
-	for _, w := range h.gates {
-		switch {
-		case w.Gate == g:
-			return nil, true
-		case w.Name() == g.Name():
-			return fmt.Errorf("New: want gates with different names, got two named %q", g.Name()), false
-		}
-	}
-	return nil, false
 }
 
 // Degraded reports whether any of the gates is degraded.

@@ -56,8 +56,8 @@ func walls() []wall {
 			external: slices.Concat(otel, details, []string{"connectrpc.com/connect/..."})},
 		{of: "interceptor/grpcgate/...", own: slices.Concat(shared, []string{messages}),
 			external: slices.Concat(otel, details, grpc)},
-		{of: "interceptor/grpcgate/grpchealth", own: slices.Concat(core, []string{"gate/gatehealth"}), external: slices.Concat(details, grpc)},
-		{of: "interceptor/connectgate/connecthealth", own: slices.Concat(core, []string{"gate/gatehealth"}),
+		{of: "interceptor/grpcgate/grpchealth", own: slices.Concat(core, []string{"gate/gatehealth", "gate/internal/distinct"}), external: slices.Concat(details, grpc)},
+		{of: "interceptor/connectgate/connecthealth", own: slices.Concat(core, []string{"gate/gatehealth", "gate/internal/distinct"}),
 			external: slices.Concat(details, []string{"connectrpc.com/connect/...", "connectrpc.com/grpchealth/..."})},
 		{of: "interceptor/gatewaygate/...", own: shared,
 			external: slices.Concat(otel, details, grpc, []string{

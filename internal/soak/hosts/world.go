@@ -134,7 +134,7 @@ func (w *world) finish() {
 	}
 }
 
-// seenAll reports whether all has happened that is to be seen.
+// seenAll reports whether each kind of outcome has happened.
 func (w *world) seenAll() bool {
 	return w.answered.Load() > 0 && w.refused.Load() > 0 && w.innocents.Load() > 0 && w.drained.Load() > 0
 }
