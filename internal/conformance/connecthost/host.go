@@ -13,7 +13,6 @@ import (
 	testv1connectv2 "github.com/rpcgate/rpcgate/gen/connectv2/rpcgate/test/v1/testv1connect"
 	"github.com/rpcgate/rpcgate/gen/rpcgate/test/v1/testv1connect"
 	"github.com/rpcgate/rpcgate/interceptor/connectgate"
-	"github.com/rpcgate/rpcgate/interceptor/httpgate"
 	"github.com/rpcgate/rpcgate/internal/conformance"
 )
 
@@ -45,19 +44,12 @@ func V1(p Protocol) conformance.Host {
 	return h
 }
 
-// V2 is a Connect v2 server with connectgate.NewServerInterceptor, which
-// httpgate.ConfigureServer has configured.
+// V2 is a Connect v2 server with connectgate.NewServerInterceptor.
 func V2(p Protocol) conformance.Host {
 	h := host("Connect v2", p, func(s conformance.Setup) http.Handler {
 		return HandlerV2(s.Handler, InterceptorsV2(s)...)
 	})
 	h.BeforeDecode = true
-	start := h.Start
-	h.Start = func(t testing.TB, s conformance.Setup) conformance.Client {
-		// Only so is there a ResponseWriter, which some cases need.
-		s.Configure = func(srv *http.Server) { httpgate.ConfigureServer(srv) }
-		return start(t, s)
-	}
 	return h
 }
 
