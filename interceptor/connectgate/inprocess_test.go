@@ -1,11 +1,13 @@
 package connectgate_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	connectv2 "connectrpc.com/connect/v2"
 	"connectrpc.com/connect/v2/connectinprocess"
@@ -38,6 +40,38 @@ func TestRefusedCallWithinTheProcessLeavesTheOuterBody(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = res.Body.Close()
+		}
+	})
+}
+
+// TestCallWithinTheProcessDoesNotBoundTheOuterResponse has a call of a handler's own that is in flight while the handler's
+// client reads nothing: the lease is not for that client.
+func TestCallWithinTheProcessDoesNotBoundTheOuterResponse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(t)
+		var outer http.ResponseWriter
+		inner := connectv2.NewServer(connectgate.NewServerInterceptor(g))
+		testv1connectv2.RegisterEchoServiceHandler(inner, echoV2{func(context.Context) error {
+			_, _ = outer.Write(make([]byte, 200_000))
+			return nil
+		}})
+		client := testv1connectv2.NewEchoServiceClient(connectv2.NewClient(connectinprocess.New(inner)))
+		took := make(chan time.Duration, 1)
+		s := configured(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			began := time.Now()
+			outer = w
+			_, _ = client.Unary(r.Context(), &testv1.UnaryRequest{})
+			took <- time.Since(began)
+		}))
+		conn, err := s.Dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+		time.Sleep(time.Hour)
+		_ = conn.Close()
+		if d := <-took; d != time.Hour || g.Snapshot().Totals.CutOff != nil {
+			t.Errorf("the handler took %s, totals %+v; want it to wait for its client", d, g.Snapshot().Totals)
 		}
 	})
 }
