@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/rpcgate/rpcgate/interceptor/internal/pace"
+	"github.com/rpcgate/rpcgate/interceptor/internal/plain"
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
@@ -14,15 +15,12 @@ import (
 // with that, and drops what the handler makes of the failed Read. It has the optional
 // methods of net/http's writers. They fail if the writer underneath does not have them.
 type cutWriter struct {
-	http.ResponseWriter
+	plain.Writer
 	request *http.Request
 	body    *pace.Body
 	wrote   bool // the headers
 	cut     bool // they are those of slowRequest
 }
-
-// Unwrap is for [http.ResponseController].
-func (w *cutWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *cutWriter) WriteHeader(status int) {
 	switch {
@@ -70,12 +68,10 @@ func (w *cutWriter) ReadFrom(r io.Reader) (int64, error) {
 	w.begin()
 	from, ok := w.ResponseWriter.(io.ReaderFrom)
 	if !ok || w.cut {
-		return io.Copy(onlyWriter{w}, r)
+		return io.Copy(plain.Only{Writer: w}, r)
 	}
 	return from.ReadFrom(r)
 }
-
-type onlyWriter struct{ io.Writer }
 
 func (w *cutWriter) Flush() { _ = w.FlushError() }
 
@@ -86,12 +82,5 @@ func (w *cutWriter) FlushError() error {
 
 func (w *cutWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	w.wrote = true
-	return http.NewResponseController(w.ResponseWriter).Hijack()
-}
-
-func (w *cutWriter) Push(target string, opts *http.PushOptions) error {
-	if p, ok := w.ResponseWriter.(http.Pusher); ok {
-		return p.Push(target, opts)
-	}
-	return http.ErrNotSupported
+	return w.Writer.Hijack()
 }

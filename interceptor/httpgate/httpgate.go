@@ -38,6 +38,7 @@ import (
 	"github.com/rpcgate/rpcgate/interceptor/internal/mistake"
 	"github.com/rpcgate/rpcgate/interceptor/internal/opening"
 	"github.com/rpcgate/rpcgate/interceptor/internal/pace"
+	"github.com/rpcgate/rpcgate/interceptor/internal/plain"
 	"github.com/rpcgate/rpcgate/interceptor/internal/refusal"
 )
 
@@ -122,7 +123,7 @@ func (m *middleware) serve(w http.ResponseWriter, r *http.Request, next http.Han
 	defer response.End()
 	var cut *cutWriter
 	if body != nil {
-		cut = &cutWriter{ResponseWriter: served, request: r, body: body}
+		cut = &cutWriter{Writer: plain.Writer{ResponseWriter: served}, request: r, body: body}
 		served = cut
 	}
 	if m.host.StreamMode(route) == gate.HoldOpening {

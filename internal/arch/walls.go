@@ -34,7 +34,7 @@ func walls() []wall {
 	core := []string{"gate", "gate/internal/era"}
 	shared := slices.Concat(core, []string{"interceptor", "interceptor/otelgate",
 		"interceptor/internal/host", "interceptor/internal/mistake", "interceptor/internal/refusal", "interceptor/internal/shutdown",
-		"interceptor/internal/exchange", "interceptor/internal/pace"})
+		"interceptor/internal/exchange", "interceptor/internal/pace", "interceptor/internal/plain"})
 	messages := "interceptor/internal/refusal/details"
 	opening := "interceptor/internal/opening"
 	return []wall{
@@ -45,8 +45,9 @@ func walls() []wall {
 		{of: "interceptor/internal/exchange"},
 		{of: "interceptor/internal/host", own: shared, external: otel},
 		{of: "interceptor/internal/mistake"},
-		{of: "interceptor/internal/opening", own: core},
-		{of: "interceptor/internal/pace", own: slices.Concat(core, []string{"interceptor/internal/exchange"})},
+		{of: "interceptor/internal/opening", own: slices.Concat(core, []string{"interceptor/internal/plain"})},
+		{of: "interceptor/internal/plain"},
+		{of: "interceptor/internal/pace", own: slices.Concat(core, []string{"interceptor/internal/exchange", "interceptor/internal/plain"})},
 		{of: "interceptor/internal/refusal", own: core},
 		{of: "interceptor/internal/shutdown", own: core},
 		{of: messages, own: slices.Concat(core, []string{"interceptor/internal/refusal"}), external: details},

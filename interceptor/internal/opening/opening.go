@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	"github.com/rpcgate/rpcgate/gate"
+	"github.com/rpcgate/rpcgate/interceptor/internal/plain"
 )
 
 // Writer returns a ResponseWriter that writes to w and releases the lease when the
@@ -16,11 +17,11 @@ import (
 // hijacked. It has the optional methods of net/http's writers. They fail if w does not
 // have them.
 func Writer(w http.ResponseWriter, lease gate.Lease) http.ResponseWriter {
-	return &writer{ResponseWriter: w, lease: lease}
+	return &writer{Writer: plain.Writer{ResponseWriter: w}, lease: lease}
 }
 
 type writer struct {
-	http.ResponseWriter
+	plain.Writer
 	lease  gate.Lease
 	opened bool
 }
@@ -31,9 +32,6 @@ func (w *writer) open() {
 		w.lease.Release()
 	}
 }
-
-// Unwrap is for [http.ResponseController].
-func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *writer) Write(b []byte) (int, error) {
 	n, err := w.ResponseWriter.Write(b)
@@ -47,12 +45,10 @@ func (w *writer) Write(b []byte) (int, error) {
 func (w *writer) ReadFrom(r io.Reader) (int64, error) {
 	from, ok := w.ResponseWriter.(io.ReaderFrom)
 	if !ok || !w.opened {
-		return io.Copy(onlyWriter{w}, r)
+		return io.Copy(plain.Only{Writer: w}, r)
 	}
 	return from.ReadFrom(r)
 }
-
-type onlyWriter struct{ io.Writer }
 
 func (w *writer) Flush() { _ = w.FlushError() }
 
@@ -61,16 +57,9 @@ func (w *writer) FlushError() error { return http.NewResponseController(w.Respon
 // Hijack gives the connection to the handler. The gate does not learn when the
 // handler is done with it, so the lease ends here.
 func (w *writer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	conn, buf, err := http.NewResponseController(w.ResponseWriter).Hijack()
+	conn, buf, err := w.Writer.Hijack()
 	if err == nil {
 		w.open()
 	}
 	return conn, buf, err
-}
-
-func (w *writer) Push(target string, opts *http.PushOptions) error {
-	if p, ok := w.ResponseWriter.(http.Pusher); ok {
-		return p.Push(target, opts)
-	}
-	return http.ErrNotSupported
 }

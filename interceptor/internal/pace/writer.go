@@ -1,15 +1,14 @@
 package pace
 
 import (
-	"bufio"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"time"
 
 	"github.com/rpcgate/rpcgate/gate"
 	"github.com/rpcgate/rpcgate/interceptor/internal/exchange"
+	"github.com/rpcgate/rpcgate/interceptor/internal/plain"
 )
 
 // writeSize is how much is written at once. A client that reads nothing is noticed after
@@ -20,7 +19,7 @@ const writeSize = 32 << 10
 // reads too slowly is cut off. It has the optional methods of net/http's writers. They
 // fail if the writer underneath does not have them.
 type Writer struct {
-	http.ResponseWriter
+	plain.Writer
 	bound    bound
 	exchange *exchange.Exchange // nil if the server was not configured
 	headed   bool               // the headers were written
@@ -54,7 +53,7 @@ func (w *Writer) head() {
 // NewWriter returns a Writer that is not bounded yet. When the handler has returned, End
 // must be called.
 func NewWriter(w http.ResponseWriter) *Writer {
-	out := &Writer{ResponseWriter: w}
+	out := &Writer{Writer: plain.Writer{ResponseWriter: w}}
 	out.bound.reason, out.bound.abort = gate.ReasonSlowResponse, out.abort
 	return out
 }
@@ -105,9 +104,6 @@ func (w *Writer) End() {
 	}
 }
 
-// Unwrap is for [http.ResponseController].
-func (w *Writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
 // Write writes in parts, so that it is known how much the client has taken.
 func (w *Writer) Write(p []byte) (n int, err error) {
 	w.head()
@@ -142,7 +138,7 @@ func (w *Writer) ReadFrom(r io.Reader) (n int64, err error) {
 	w.head()
 	from, ok := w.ResponseWriter.(io.ReaderFrom)
 	if !ok || !isFile(r) {
-		return io.Copy(onlyWriter{w}, r)
+		return io.Copy(plain.Only{Writer: w}, r)
 	}
 	for {
 		bounded := w.bound.begin(writeSize)
@@ -167,20 +163,6 @@ func isFile(r io.Reader) bool {
 	}
 	info, err := f.Stat()
 	return err == nil && info.Mode().IsRegular()
-}
-
-type onlyWriter struct{ io.Writer }
-
-// Hijack gives the connection to the handler, which then writes to it by itself.
-func (w *Writer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	return http.NewResponseController(w.ResponseWriter).Hijack()
-}
-
-func (w *Writer) Push(target string, opts *http.PushOptions) error {
-	if p, ok := w.ResponseWriter.(http.Pusher); ok {
-		return p.Push(target, opts)
-	}
-	return http.ErrNotSupported
 }
 
 // abort makes the Write fail that waits, and what is written later.
